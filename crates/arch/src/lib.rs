@@ -1,0 +1,10 @@
+//! GPU architectures as values: names, list dialects, toolkits and gates.
+//!
+//! A target such as `sm_121a` is an [`Arch`]: a compute capability and a [`Scope`]. It is never an integer
+//! (which loses the suffix) and never a string (which has five spellings). There is no order on
+//! architectures, because "greater" answers no question about what runs where.
+#![forbid(unsafe_code)]
+
+mod arch;
+
+pub use arch::{Arch, CodeKind, DisplayKey, Scope};

@@ -1,0 +1,1 @@
+//! Architecture list files: their model, validation and the ships rule.

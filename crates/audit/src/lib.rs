@@ -1,0 +1,1 @@
+//! Reads artifacts in parallel, counts what they hold, evaluates expectations.

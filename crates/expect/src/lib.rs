@@ -1,0 +1,1 @@
+//! The expectation grammar: what an artifact must hold.

@@ -1,0 +1,1 @@
+//! Zero-copy reader of CUDA fat binaries, cubins and PTX.

@@ -1,0 +1,1 @@
+//! What a check found, where, and how to show it.

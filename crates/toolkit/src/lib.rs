@@ -1,0 +1,1 @@
+//! Finds or provisions nvcc and CMake.

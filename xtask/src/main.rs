@@ -1,0 +1,2 @@
+//! Everything that a person or CI runs in this workspace.
+fn main() {}
