@@ -1,2 +1,46 @@
 //! Everything that a person or CI runs in this workspace.
-fn main() {}
+//!
+//! A task is a file with `Args` and `run`, and one variant of [`Task`]. Tasks return an
+//! [`ExitStatus`]; an `Err` is a message for the person and ends with the internal-error code unless it
+//! carries a status of its own.
+#![allow(
+    clippy::disallowed_methods,
+    clippy::print_stdout,
+    clippy::print_stderr,
+    reason = "xtask is a rim crate: it reads files, runs programs and prints"
+)]
+
+mod context;
+
+use std::process::ExitCode;
+
+use blockgate_findings::ExitStatus;
+use clap::Parser;
+
+use crate::context::Context;
+
+/// Build, check and test Blockgate.
+#[derive(Parser)]
+#[command(name = "cargo xtask", version, about)]
+struct Cli {
+    #[command(subcommand)]
+    task: Task,
+}
+
+#[derive(clap::Subcommand)]
+enum Task {}
+
+fn main() -> ExitCode {
+    let cli = Cli::parse();
+    match Context::discover().and_then(|context| dispatch(&cli.task, &context)) {
+        Ok(status) => status.into(),
+        Err(error) => {
+            eprintln!("error: {error:#}");
+            context::status_of(&error).into()
+        }
+    }
+}
+
+fn dispatch(task: &Task, _context: &Context) -> anyhow::Result<ExitStatus> {
+    match *task {}
+}

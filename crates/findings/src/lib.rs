@@ -1,1 +1,12 @@
-//! What a check found, where, and how to show it.
+//! What a check found: rule, severity, place, notes, and the exit status that follows from it.
+//!
+//! This crate knows no rule. A rule makes a [`Finding`]; a renderer shows it; [`ExitStatus`] sums up.
+#![forbid(unsafe_code)]
+
+mod exit;
+mod finding;
+mod location;
+
+pub use exit::ExitStatus;
+pub use finding::{Edit, Finding, Fix, Severity};
+pub use location::{ArtifactPlace, LineColumn, Location, TextPlace, line_column};
