@@ -6,5 +6,7 @@
 #![forbid(unsafe_code)]
 
 mod arch;
+mod version;
 
 pub use arch::{Arch, CodeKind, DisplayKey, Scope};
+pub use version::{ToolkitRequirement, ToolkitVersion, VersionError};
