@@ -64,7 +64,7 @@ fn count(index: usize, expectation: &Expectation, files: &[FileReport]) -> Resul
         files
             .iter()
             .flat_map(|file| &file.images)
-            .filter(|image| image.counted && expectation.selects_member(image.member.as_deref()))
+            .filter(|image| image.counted && selects(expectation, image.member.as_deref()))
     };
     match &expectation.subject {
         Subject::Cubins(pattern) => Ok(tally(images().filter(|image| {
@@ -76,7 +76,7 @@ fn count(index: usize, expectation: &Expectation, files: &[FileReport]) -> Resul
         Subject::Images(pattern) => {
             Ok(tally(images().filter(|image| image.arch.is_some_and(|arch| pattern.matches(arch)))))
         }
-        Subject::Sass { regex, arch } => {
+        Subject::Sass { mnemonic: pattern, arch } => {
             let asked = |image: &ImageReport| {
                 let in_scope = |found: Arch| arch.as_ref().is_none_or(|pattern| pattern.matches(found));
                 image.kind != ImageKind::Ptx && image.arch.is_none_or(in_scope)
@@ -85,7 +85,7 @@ fn count(index: usize, expectation: &Expectation, files: &[FileReport]) -> Resul
                 if image.instructions.is_none() {
                     return Err(format!("instructions of {} cannot be counted", describe(image)));
                 }
-                let matching = image.sass.iter().filter(|(mnemonic, _)| regex.is_match(mnemonic));
+                let matching = image.sass.iter().filter(|(mnemonic, _)| pattern.is_match(mnemonic));
                 Ok(sum + matching.map(|(_, count)| count).sum::<u64>())
             })
         }
@@ -102,15 +102,20 @@ fn count(index: usize, expectation: &Expectation, files: &[FileReport]) -> Resul
             Some(_) => files
                 .iter()
                 .flat_map(|file| &file.members)
-                .filter(|(name, _)| expectation.selects_member(Some(name)))
+                .filter(|(name, _)| selects(expectation, Some(name)))
                 .map(|(_, size_bytes)| size_bytes)
                 .sum(),
         }),
     }
 }
 
+/// Whether the expectation looks at the member; one without a glob looks at everything.
+fn selects(expectation: &Expectation, member: Option<&str>) -> bool {
+    expectation.member.as_ref().is_none_or(|glob| member.is_some_and(|name| glob.is_match(name)))
+}
+
 fn has_member(file: &FileReport, expectation: &Expectation) -> bool {
-    file.members.iter().any(|(name, _)| expectation.selects_member(Some(name)))
+    file.members.iter().any(|(name, _)| selects(expectation, Some(name)))
 }
 
 fn tally<T>(images: impl Iterator<Item = T>) -> u64 {

@@ -4,11 +4,10 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use blockgate_expect::{Expectation, Subject};
+use blockgate_expect::{Expectation, Pattern, Subject};
 use blockgate_fatbin::{Artifact, DeviceCode, Image, ImageKind, InspectOptions, Limits};
 use blockgate_findings::{ArtifactPlace, Finding, Location, Severity};
 use rayon::prelude::*;
-use regex::Regex;
 
 use crate::census::Totals;
 use crate::evaluate::evaluate;
@@ -280,12 +279,12 @@ fn inspect(image: &Image<'_>, external: Option<&Arc<str>>, options: &Options) ->
 }
 
 fn search_ptx(image: &Image<'_>, options: &Options, row: &mut ImageReport, troubles: &mut Vec<Trouble>) {
-    let patterns: Vec<(usize, &Regex)> = options
+    let patterns: Vec<(usize, &Pattern)> = options
         .expectations
         .iter()
         .enumerate()
         .filter_map(|(index, expectation)| match &expectation.subject {
-            Subject::PtxText(regex) => Some((index, regex)),
+            Subject::PtxText(pattern) => Some((index, pattern)),
             _ => None,
         })
         .collect();
@@ -295,8 +294,8 @@ fn search_ptx(image: &Image<'_>, options: &Options, row: &mut ImageReport, troub
     match image.decode(&options.limits) {
         Ok(text) => {
             let text = String::from_utf8_lossy(&text);
-            for (index, regex) in patterns {
-                row.ptx_matches[index] = Some(regex.find_iter(&text).count() as u64);
+            for (index, pattern) in patterns {
+                row.ptx_matches[index] = Some(pattern.count_in(&text) as u64);
             }
         }
         Err(error) => troubles.push(Trouble::Unreadable(error)),
