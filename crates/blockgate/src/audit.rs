@@ -1,6 +1,5 @@
 //! `blockgate audit`: what files hold for GPUs, and whether that is what they should hold.
 
-use std::io::{self, Write};
 use std::path::PathBuf;
 
 use blockgate_audit::render::{self, HumanOptions, Mnemonics};
@@ -83,20 +82,16 @@ pub fn run(args: &Args) -> anyhow::Result<ExitStatus> {
     let report = blockgate_audit::audit(&args.files, &options, &bar);
     bar.finish();
     let mnemonics = Mnemonics { all: args.sass_histogram, patterns: args.sass.clone() };
-    let mut out = io::BufWriter::new(io::stdout().lock());
-    match args.format {
-        Format::Json => render::json(&mut out, &report, &mnemonics)?,
-        Format::Human => {
-            let options = HumanOptions {
-                mnemonics,
-                list_only: args.list_only,
-                kernels: args.kernels,
-                palette: terminal::palette(),
-            };
-            render::human(&mut out, &report, &options)?;
-        }
-    }
-    out.flush()?;
+    let human = HumanOptions {
+        mnemonics: mnemonics.clone(),
+        list_only: args.list_only,
+        kernels: args.kernels,
+        palette: terminal::palette(),
+    };
+    terminal::print(|out| match args.format {
+        Format::Json => render::json(out, &report, &mnemonics),
+        Format::Human => render::human(out, &report, &human),
+    })?;
     Ok(report.status(args.strict))
 }
 

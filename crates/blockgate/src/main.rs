@@ -1,7 +1,6 @@
 //! The `blockgate` program.
 #![allow(clippy::print_stderr, reason = "the last word on a fault of our own goes to stderr")]
 
-use std::io;
 use std::process::ExitCode;
 
 use blockgate_findings::ExitStatus;
@@ -12,18 +11,9 @@ fn main() -> ExitCode {
     let cli = blockgate::Cli::parse();
     match blockgate::run(&cli) {
         Ok(status) => status.into(),
-        Err(error) if is_broken_pipe(&error) => ExitStatus::Clean.into(),
         Err(error) => {
             eprintln!("error: {error:#}");
             ExitStatus::Internal.into()
         }
     }
-}
-
-/// A reader that went away, such as `head`, is no fault.
-fn is_broken_pipe(error: &anyhow::Error) -> bool {
-    error
-        .chain()
-        .filter_map(|cause| cause.downcast_ref::<io::Error>())
-        .any(|cause| cause.kind() == io::ErrorKind::BrokenPipe)
 }
