@@ -11,6 +11,7 @@
 )]
 
 mod context;
+mod toolkit;
 
 use std::process::ExitCode;
 
@@ -28,7 +29,9 @@ struct Cli {
 }
 
 #[derive(clap::Subcommand)]
-enum Task {}
+enum Task {
+    Toolkit(toolkit::Args),
+}
 
 fn main() -> ExitCode {
     let cli = Cli::parse();
@@ -41,6 +44,8 @@ fn main() -> ExitCode {
     }
 }
 
-fn dispatch(task: &Task, _context: &Context) -> anyhow::Result<ExitStatus> {
-    match *task {}
+fn dispatch(task: &Task, context: &Context) -> anyhow::Result<ExitStatus> {
+    match task {
+        Task::Toolkit(args) => toolkit::run(args, context),
+    }
 }
