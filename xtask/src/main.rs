@@ -10,7 +10,9 @@
     reason = "xtask is a rim crate: it reads files, runs programs and prints"
 )]
 
+mod audit_fatbin;
 mod context;
+mod real_artifacts;
 mod toolkit;
 
 use std::process::ExitCode;
