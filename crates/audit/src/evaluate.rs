@@ -5,7 +5,7 @@ use blockgate_expect::{Expectation, Subject};
 use blockgate_fatbin::ImageKind;
 use blockgate_findings::ExitStatus;
 
-use crate::report::{DeviceState, FileReport, ImageReport};
+use crate::report::{FileReport, ImageReport};
 
 /// An expectation and what became of it.
 #[derive(Clone, Debug)]
@@ -54,7 +54,7 @@ pub(crate) fn evaluate(index: usize, expectation: &Expectation, files: &[FileRep
 }
 
 fn count(index: usize, expectation: &Expectation, files: &[FileReport]) -> Result<u64, String> {
-    if let Some(file) = files.iter().find(|file| file.device_code == DeviceState::Unreadable) {
+    if let Some(file) = files.iter().find(|file| !file.read_in_full) {
         return Err(format!("{} could not be read in full", file.path));
     }
     if expectation.member.is_some() && !files.iter().any(|file| has_member(file, expectation)) {

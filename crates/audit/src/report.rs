@@ -55,6 +55,8 @@ pub struct FileReport {
     pub totals: Totals,
     /// Bytes in the device-code sections that no region, entry or image accounts for.
     pub unattributed_bytes: u64,
+    /// Whether every member, region and entry could be read, so that what is listed is all there is.
+    pub read_in_full: bool,
 }
 
 /// Whether there is device code, so that an empty answer is never mistaken for a clean one.

@@ -81,6 +81,7 @@ fn audit_file(path: &Path, options: &Options, progress: &dyn Progress) -> FileOu
             images: Vec::new(),
             totals: Totals::default(),
             unattributed_bytes: 0,
+            read_in_full: true,
         },
         findings: Vec::new(),
         unreadable: false,
@@ -96,7 +97,7 @@ fn audit_file(path: &Path, options: &Options, progress: &dyn Progress) -> FileOu
     let artifact = match blockgate_fatbin::read(&bytes, &options.limits) {
         Ok(artifact) => artifact,
         Err(error) => {
-            outcome.cannot_read(error.member().map(ToOwned::to_owned), Some(error.offset()), error.to_string());
+            outcome.cannot_read(error.member().map(ToString::to_string), Some(error.offset()), error.to_string());
             return outcome;
         }
     };
@@ -124,6 +125,7 @@ fn audit_file(path: &Path, options: &Options, progress: &dyn Progress) -> FileOu
             }
         }
     }
+    outcome.file.read_in_full &= !states.contains(&DeviceState::Unreadable);
     outcome.file.device_code = overall(&states);
     leave_out_prelinked(&mut outcome.file.images);
     outcome.file.totals = Totals::of(&outcome.file.images);
@@ -148,6 +150,7 @@ impl FileOutcome {
         }
         self.file.unattributed_bytes += artifact.unattributed_bytes;
         for defect in &artifact.defects {
+            self.file.read_in_full &= defect.severity != blockgate_fatbin::DefectSeverity::Error;
             self.defect(defect, external);
         }
         progress.found(artifact.images.len() as u64);
@@ -165,7 +168,7 @@ impl FileOutcome {
             for trouble in troubles {
                 match trouble {
                     Trouble::Unreadable(error) => {
-                        let member = external.map(ToString::to_string).or(error.member().map(ToOwned::to_owned));
+                        let member = external.map(ToString::to_string).or(error.member().map(ToString::to_string));
                         self.cannot_read(member, Some(error.offset()), error.to_string());
                     }
                     Trouble::Defect(defect) => self.defect(&defect, external),
@@ -188,9 +191,9 @@ impl FileOutcome {
 
     fn defect(&mut self, defect: &blockgate_fatbin::Defect, external: Option<&Arc<str>>) {
         let severity = match defect.severity {
-            blockgate_fatbin::Severity::Error => Severity::Error,
-            blockgate_fatbin::Severity::Warning => Severity::Warning,
-            blockgate_fatbin::Severity::Info => Severity::Info,
+            blockgate_fatbin::DefectSeverity::Error => Severity::Error,
+            blockgate_fatbin::DefectSeverity::Warning => Severity::Warning,
+            blockgate_fatbin::DefectSeverity::Info => Severity::Info,
         };
         self.unreadable |= severity == Severity::Error;
         let member = external.or(defect.member.as_ref()).map(ToString::to_string);
