@@ -6,7 +6,17 @@
 #![forbid(unsafe_code)]
 
 mod arch;
+mod combos;
+mod device;
+pub mod dialect;
+mod evidence;
+mod parse;
+pub mod toolkits;
 mod version;
 
 pub use arch::{Arch, CodeKind, DisplayKey, Scope};
+pub use combos::{COMBOS, ComboRow, forbidden_pair};
+pub use device::{Device, FAMILIES, FamilyRow, Open, RunsOn, Selection, Why, WhyNot, select};
+pub use evidence::Evidence;
+pub use parse::{ArchError, ArchProblem, SpelledArch, Spelling, Target};
 pub use version::{ToolkitRequirement, ToolkitVersion, VersionError};
