@@ -23,7 +23,7 @@ mod toolkit;
 mod version;
 
 pub use build_tools::{BuildTools, CMakeVersion, ListNeeds};
-pub use devices::{attached_devices, devices_of_text};
+pub use devices::{DeviceError, attached_devices, devices_of_text};
 pub use environment::ChildEnvironment;
 pub use error::{Missing, ToolkitError};
 pub use oracles::Oracles;
