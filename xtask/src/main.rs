@@ -10,7 +10,10 @@
     reason = "xtask is a rim crate: it reads files, runs programs and prints"
 )]
 
+mod audit_fatbin;
 mod context;
+mod real_artifacts;
+mod toolkit;
 
 use std::process::ExitCode;
 
@@ -28,7 +31,9 @@ struct Cli {
 }
 
 #[derive(clap::Subcommand)]
-enum Task {}
+enum Task {
+    Toolkit(toolkit::Args),
+}
 
 fn main() -> ExitCode {
     let cli = Cli::parse();
@@ -41,6 +46,8 @@ fn main() -> ExitCode {
     }
 }
 
-fn dispatch(task: &Task, _context: &Context) -> anyhow::Result<ExitStatus> {
-    match *task {}
+fn dispatch(task: &Task, context: &Context) -> anyhow::Result<ExitStatus> {
+    match task {
+        Task::Toolkit(args) => toolkit::run(args, context),
+    }
 }
