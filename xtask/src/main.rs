@@ -11,7 +11,10 @@
 )]
 
 mod audit_fatbin;
+mod bench;
 mod context;
+mod docs;
+mod hash;
 mod real_artifacts;
 mod toolkit;
 

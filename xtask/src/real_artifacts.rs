@@ -15,7 +15,7 @@ use regex::Regex;
 use crate::context::{Context, StatusError};
 
 /// A released file and what it is known to hold.
-struct RealArtifact {
+pub(crate) struct RealArtifact {
     package: Package,
     /// The file to audit, relative to the package's folder.
     file: &'static str,
@@ -25,7 +25,7 @@ struct RealArtifact {
 
 const CONVERSION: &str = r"^F2FP\.SATFINITE\.E2M1\.F32\.PACK_AB_MERGE_C$";
 
-const ARTIFACTS: &[RealArtifact] = &[RealArtifact {
+pub(crate) const ARTIFACTS: &[RealArtifact] = &[RealArtifact {
     package: Package {
         what: "mlx-cuda-13 0.32.4",
         requirements: "ci/real-artifacts/mlx-cuda-13.txt",
@@ -105,7 +105,7 @@ pub(crate) fn run(args: &Args, context: &Context) -> anyhow::Result<ExitStatus> 
 }
 
 impl RealArtifact {
-    fn fetch(&self, context: &Context) -> anyhow::Result<PathBuf> {
+    pub(crate) fn fetch(&self, context: &Context) -> anyhow::Result<PathBuf> {
         let provisioner =
             Provisioner::new(context.root(), &context.target(), Places::of_this_process(), Progress::stderr());
         let folder = provisioner

@@ -5,5 +5,5 @@ mod json;
 mod units;
 
 pub use human::{HumanOptions, human};
-pub use json::{JsonEvaluation, JsonTotals, Mnemonics, json};
+pub use json::{JsonEvaluation, JsonTotals, Mnemonics, json, json_schema};
 pub use units::{bytes, count, signed_bytes};

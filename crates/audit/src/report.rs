@@ -93,7 +93,7 @@ pub struct ImageReport {
     /// The archive member that holds it.
     pub member: Option<Arc<str>>,
     /// The section of the host file that holds it.
-    pub section: Option<Arc<str>>,
+    pub section: Option<&'static str>,
     /// Running number of its region in the file.
     pub region: u32,
     /// Absolute offset of its entry header in bytes.

@@ -221,7 +221,7 @@ enum Trouble {
 fn inspect(image: &Image<'_>, external: Option<&Arc<str>>, options: &Options) -> (ImageReport, Vec<Trouble>) {
     let mut row = ImageReport {
         member: external.or(image.member.as_ref()).cloned(),
-        section: image.section.clone(),
+        section: image.section,
         region: image.region,
         offset_bytes: image.offset,
         kind: image.kind,

@@ -96,7 +96,7 @@ fn census_table(file: &FileReport, options: &HumanOptions) -> Table {
     }
     let mut table = Table::new();
     table
-        .load_preset(presets::NOTHING)
+        .load_style(presets::NOTHING)
         .set_content_arrangement(ContentArrangement::Dynamic)
         .set_width(MAX_WIDTH_COLUMNS);
     let mut header = vec!["arch", "kind", "images"];
@@ -196,7 +196,7 @@ fn write_mnemonics(out: &mut dyn Write, totals: &Totals, mnemonics: &Mnemonics) 
         return Ok(());
     }
     let mut table = Table::new();
-    table.load_preset(presets::NOTHING);
+    table.load_style(presets::NOTHING);
     let mut header = vec!["mnemonic".to_owned()];
     header.extend(totals.sass.iter().map(|(arch, _)| arch.to_string()));
     table.set_header(header);

@@ -9,6 +9,7 @@ use std::io::{self, Write};
 use blockgate_arch::Arch;
 use blockgate_findings::render::json::JsonFinding;
 use regex::Regex;
+use schemars::{JsonSchema, Schema};
 use serde::Serialize;
 
 use crate::census::{ArchCount, Totals};
@@ -27,6 +28,11 @@ pub fn json(out: &mut dyn Write, report: &Report, mnemonics: &Mnemonics) -> io::
     writeln!(out)
 }
 
+/// The JSON Schema of what [`json`] writes.
+pub fn json_schema() -> Schema {
+    schemars::schema_for!(JsonReport<'_>)
+}
+
 /// Which mnemonics a report shows.
 #[derive(Clone, Debug, Default)]
 pub struct Mnemonics {
@@ -43,7 +49,8 @@ impl Mnemonics {
     }
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
+#[schemars(title = "blockgate.audit/1")]
 struct JsonReport<'a> {
     schema: &'static str,
     inputs: Vec<JsonInput<'a>>,
@@ -51,7 +58,7 @@ struct JsonReport<'a> {
     findings: Vec<JsonFinding<'a>>,
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
 struct JsonInput<'a> {
     path: &'a str,
     format: &'a str,
@@ -61,7 +68,7 @@ struct JsonInput<'a> {
     totals: JsonTotals,
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
 struct JsonImage<'a> {
     member: Option<&'a str>,
     section: Option<&'a str>,
@@ -83,7 +90,7 @@ struct JsonImage<'a> {
     functions: Vec<JsonKernel<'a>>,
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
 struct JsonKernel<'a> {
     name: &'a str,
     code_size: u64,
@@ -92,7 +99,7 @@ struct JsonKernel<'a> {
 }
 
 /// The `totals` object, which the build summary has too.
-#[derive(Clone, Debug, Default, Serialize)]
+#[derive(Clone, Debug, Default, Serialize, JsonSchema)]
 pub struct JsonTotals {
     cubins: BTreeMap<String, u64>,
     ptx: BTreeMap<String, u64>,
@@ -105,14 +112,14 @@ pub struct JsonTotals {
     unattributed_bytes: u64,
 }
 
-#[derive(Clone, Copy, Debug, Serialize)]
+#[derive(Clone, Copy, Debug, Serialize, JsonSchema)]
 struct JsonBytes {
     stored: u64,
     size: u64,
 }
 
 /// One evaluated expectation.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct JsonEvaluation {
     expr: String,
     found: Option<u64>,
@@ -138,7 +145,7 @@ impl<'a> JsonImage<'a> {
     fn of(image: &'a ImageReport, mnemonics: &Mnemonics) -> Self {
         Self {
             member: image.member.as_deref(),
-            section: image.section.as_deref(),
+            section: image.section,
             region: image.region,
             offset: image.offset_bytes,
             kind: image.kind.as_str(),

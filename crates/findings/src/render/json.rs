@@ -2,12 +2,13 @@
 //!
 //! These types are frozen apart from the model: a field may be added here, never renamed.
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::{Finding, Location};
 
 /// A finding as machines read it.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
 pub struct JsonFinding<'a> {
     rule: &'a str,
     severity: String,
@@ -17,7 +18,7 @@ pub struct JsonFinding<'a> {
     fix: Option<JsonFix<'a>>,
 }
 
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
 #[serde(untagged)]
 enum JsonLocation<'a> {
     Text {
@@ -34,13 +35,13 @@ enum JsonLocation<'a> {
     },
 }
 
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
 struct JsonFix<'a> {
     title: &'a str,
     edits: Vec<JsonEdit<'a>>,
 }
 
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
 struct JsonEdit<'a> {
     start: usize,
     end: usize,
