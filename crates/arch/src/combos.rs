@@ -76,10 +76,12 @@ mod tests {
     use super::forbidden_pair;
     use crate::Target;
 
+    type Case = (&'static [&'static str], Option<(usize, usize)>);
+
     #[test]
     fn plain_and_family_machine_code_of_one_capability() {
         // The verdicts are nvcc 13.0.88's for the same pairs of -gencode options.
-        let cases: [(&[&str], Option<(usize, usize)>); 10] = [
+        let cases: [Case; 10] = [
             (&["sm_121", "sm_121f"], Some((0, 1))),
             (&["sm_120f", "compute_120f", "sm_120"], Some((0, 2))),
             (&["sm_121", "sm_121a"], None),

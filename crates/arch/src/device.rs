@@ -330,10 +330,18 @@ mod tests {
         }
     }
 
+    /// Device, images, pick, rivals.
+    type Case = (
+        &'static str,
+        &'static [&'static str],
+        Option<&'static str>,
+        &'static [&'static str],
+    );
+
     #[test]
     fn the_most_specific_image_is_picked_and_open_questions_are_shown() {
         // pytorch/FBGEMM#6151, rapidsai/rapids-cmake#1012 and their like.
-        let cases: [(&str, &[&str], Option<&str>, &[&str]); 9] = [
+        let cases: [Case; 9] = [
             ("10.3", &["sm_80", "sm_90a", "sm_100a"], None, &[]),
             ("10.0", &["sm_80", "sm_90a", "sm_100a"], Some("sm_100a"), &[]),
             ("8.9", &["sm_80", "sm_90a", "sm_100a"], Some("sm_80"), &[]),

@@ -10,6 +10,7 @@ mod combos;
 mod device;
 pub mod dialect;
 mod evidence;
+pub mod gates;
 mod parse;
 pub mod toolkits;
 mod version;

@@ -132,7 +132,7 @@ mod tests {
         let mut out = String::new();
         for text in texts {
             let list = parse(text);
-            writeln!(out, "{text:?}").unwrap();
+            writeln!(out, "[{text}]").unwrap();
             for entry in &list.entries {
                 let targets: Vec<String> = entry.targets().map(|target| target.to_string()).collect();
                 let made = match entry.request {
@@ -163,26 +163,26 @@ mod tests {
     #[test]
     fn entries_keep_their_spans() {
         expect![[r#"
-            "121"
+            [121]
               0..3 121: sm_121 compute_121
-            "121a-real;121"
+            [121a-real;121]
               0..9 121a-real: sm_121a
               10..13 121: sm_121 compute_121
-            "121a-real;121a-virtual"
+            [121a-real;121a-virtual]
               0..9 121a-real: sm_121a
               10..22 121a-virtual: compute_121a
-            "80;86;89;90a;100;120"
+            [80;86;89;90a;100;120]
               0..2 80: sm_80 compute_80
               3..5 86: sm_86 compute_86
               6..8 89: sm_89 compute_89
               9..12 90a: sm_90a compute_90a
               13..16 100: sm_100 compute_100
               17..20 120: sm_120 compute_120
-            "all-major"
+            [all-major]
               0..9 all-major: word all-major
-            "OFF"
+            [OFF]
               0..3 OFF: word OFF
-            "native"
+            [native]
               0..6 native: word native
         "#]]
         .assert_eq(&listing(&[
@@ -200,9 +200,9 @@ mod tests {
     #[test]
     fn errors_point_at_the_part_that_is_wrong() {
         expect![[r#"
-            ""
+            []
               0..0 error: the list is empty; expected entries such as `121` or `121a-real`, or `OFF`
-            "75-real;80-real;86-real;90a-real;100fg-real;120a-real;120"
+            [75-real;80-real;86-real;90a-real;100fg-real;120a-real;120]
               0..7 75-real: sm_75
               8..15 80-real: sm_80
               16..23 86-real: sm_86
@@ -210,29 +210,29 @@ mod tests {
               44..53 120a-real: sm_120a
               54..57 120: sm_120 compute_120
               33..43 error: `100fg-real` names no CUDA architecture: `fg` cannot follow the number; expected nothing, `a` (one capability) or `f` (a family), in lower case
-            "80,86,120a"
+            [80,86,120a]
               2..3 error: a comma does not separate entries here; `;` does
-            "80 86 120a"
+            [80 86 120a]
               2..3 error: a blank does not separate entries here; `;` does
-            "90a; 120"
+            [90a; 120]
               0..3 90a: sm_90a compute_90a
               4..5 error: a blank does not separate entries here; `;` does
-            "121;;120;"
+            [121;;120;]
               0..3 121: sm_121 compute_121
               5..8 120: sm_120 compute_120
               4..4 error: an entry is empty; `;` separates entries and ends none
               9..9 error: an entry is empty; `;` separates entries and ends none
-            "12.1a"
+            [12.1a]
               0..5 error: `12.1a` is not how this list spells it; write `121a`
-            "sm_121a;compute_121"
+            [sm_121a;compute_121]
               0..7 error: `sm_121a` is not how this list spells it; write `121a-real`
               8..19 error: `compute_121` is not how this list spells it; write `121-virtual`
-            "all;121"
+            [all;121]
               4..7 121: sm_121 compute_121
               0..3 error: `all` stands for a whole list; it cannot have other entries beside it
-            "off"
+            [off]
               0..3 error: `off` is no architecture; the word is spelled `OFF`
-            "80a"
+            [80a]
               0..3 error: `80a` names no CUDA architecture: compute capability 8.0 has no `a` form; `a` exists from 9.0 and `f` from 10.0 on
         "#]]
         .assert_eq(&listing(&[
