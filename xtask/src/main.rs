@@ -11,6 +11,7 @@
 )]
 
 mod context;
+mod test;
 mod toolkit;
 
 use std::process::ExitCode;
@@ -30,6 +31,7 @@ struct Cli {
 
 #[derive(clap::Subcommand)]
 enum Task {
+    Test(test::Args),
     Toolkit(toolkit::Args),
 }
 
@@ -46,6 +48,7 @@ fn main() -> ExitCode {
 
 fn dispatch(task: &Task, context: &Context) -> anyhow::Result<ExitStatus> {
     match task {
+        Task::Test(args) => test::run(args, context),
         Task::Toolkit(args) => toolkit::run(args, context),
     }
 }
