@@ -2,7 +2,8 @@
 
 use std::ops::Range;
 
-use blockgate_arch::{Device, Entry, Target, ToolkitRequirement};
+use blockgate_arch::dialect::Entry;
+use blockgate_arch::{Device, Target, ToolkitRequirement};
 use blockgate_expect::{Expectation, SizeBound};
 
 /// A byte span of the list file.

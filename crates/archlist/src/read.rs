@@ -3,7 +3,8 @@
 use std::ops::Range;
 use std::str::FromStr;
 
-use blockgate_arch::{Device, Entry, ToolkitRequirement, dialect};
+use blockgate_arch::dialect::{self, Entry};
+use blockgate_arch::{Device, ToolkitRequirement};
 use blockgate_expect::{Expectation, SizeBound};
 use blockgate_findings::{Edit, Finding, Fix};
 

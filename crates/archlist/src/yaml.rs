@@ -69,8 +69,11 @@ pub(crate) fn parse(text: &str) -> Result<Node, YamlError> {
     };
     let tree: Spanned<Tree> = serde_saphyr::from_str_with_options(text, options).map_err(|error| {
         let message = error.without_snippet().to_string();
-        // The place is carried apart from the message.
-        let end = message.rfind(" at line ").unwrap_or(message.len());
+        // The place is carried apart from the message, and what follows a semicolon is advice to programmers.
+        let end = message
+            .find(';')
+            .or_else(|| message.rfind(" at line "))
+            .unwrap_or(message.len());
         YamlError {
             message: message[..end].to_owned(),
             at_byte: error.location().map_or(0, |location| byte_of(text, location)),
