@@ -16,6 +16,7 @@ mod context;
 mod docs;
 mod hash;
 mod real_artifacts;
+mod test;
 mod toolkit;
 
 use std::process::ExitCode;
@@ -35,6 +36,11 @@ struct Cli {
 
 #[derive(clap::Subcommand)]
 enum Task {
+    AuditFatbin(audit_fatbin::Args),
+    Bench(bench::Args),
+    Docs(docs::Args),
+    RealArtifacts(real_artifacts::Args),
+    Test(test::Args),
     Toolkit(toolkit::Args),
 }
 
@@ -51,6 +57,11 @@ fn main() -> ExitCode {
 
 fn dispatch(task: &Task, context: &Context) -> anyhow::Result<ExitStatus> {
     match task {
+        Task::AuditFatbin(args) => audit_fatbin::run(args, context),
+        Task::Bench(args) => bench::run(args, context),
+        Task::Docs(args) => docs::run(args, context),
+        Task::RealArtifacts(args) => real_artifacts::run(args, context),
+        Task::Test(args) => test::run(args, context),
         Task::Toolkit(args) => toolkit::run(args, context),
     }
 }

@@ -249,7 +249,7 @@ fn inspect(image: &Image<'_>, external: Option<&Arc<str>>, options: &Options) ->
     match image.inspect(&options.limits, &InspectOptions { sass: !options.list_only }) {
         Ok(inspection) => {
             row.arch = Some(inspection.arch);
-            row.arch_certain = inspection.arch_certain;
+            row.arch_certain = !inspection.arch_evidence.plain_or_family;
             row.relocatable = inspection.relocatable;
             row.size_bytes = Some(inspection.size);
             row.toolkit = inspection.toolkit;

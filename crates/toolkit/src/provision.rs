@@ -199,13 +199,13 @@ fn partial_prefix(folder: &Path) -> String {
     format!("{name}.partial-")
 }
 
-/// Removes what killed runs have left. The lock is held, so nobody is at work there.
+/// Removes what killed runs have left. The lock is held, so nobody installs there; but a pip that outlived a
+/// killed run may still be writing. Then some of it stays, under a name that nothing uses, for the next time.
 fn remove_leftovers(parent: &Path, prefix: &str) -> Result<(), ToolkitError> {
     for entry in parent.read_dir().map_err(io_error("cannot read", parent))? {
         let entry = entry.map_err(io_error("cannot read", parent))?;
         if entry.file_name().to_string_lossy().starts_with(prefix) {
-            let path = entry.path();
-            fs::remove_dir_all(&path).map_err(io_error("cannot remove", &path))?;
+            let _still_written_to = fs::remove_dir_all(entry.path());
         }
     }
     Ok(())
