@@ -11,6 +11,8 @@
 )]
 
 mod context;
+mod test;
+mod toolkit;
 
 use std::process::ExitCode;
 
@@ -28,7 +30,10 @@ struct Cli {
 }
 
 #[derive(clap::Subcommand)]
-enum Task {}
+enum Task {
+    Test(test::Args),
+    Toolkit(toolkit::Args),
+}
 
 fn main() -> ExitCode {
     let cli = Cli::parse();
@@ -41,6 +46,9 @@ fn main() -> ExitCode {
     }
 }
 
-fn dispatch(task: &Task, _context: &Context) -> anyhow::Result<ExitStatus> {
-    match *task {}
+fn dispatch(task: &Task, context: &Context) -> anyhow::Result<ExitStatus> {
+    match task {
+        Task::Test(args) => test::run(args, context),
+        Task::Toolkit(args) => toolkit::run(args, context),
+    }
 }
