@@ -12,6 +12,7 @@
 
 mod audit_fatbin;
 mod bench;
+mod build_arch;
 mod context;
 mod docs;
 mod hash;
@@ -38,6 +39,7 @@ struct Cli {
 enum Task {
     AuditFatbin(audit_fatbin::Args),
     Bench(bench::Args),
+    BuildArch(build_arch::Args),
     Docs(docs::Args),
     RealArtifacts(real_artifacts::Args),
     Test(test::Args),
@@ -59,6 +61,7 @@ fn dispatch(task: &Task, context: &Context) -> anyhow::Result<ExitStatus> {
     match task {
         Task::AuditFatbin(args) => audit_fatbin::run(args, context),
         Task::Bench(args) => bench::run(args, context),
+        Task::BuildArch(args) => build_arch::run(args, context),
         Task::Docs(args) => docs::run(args, context),
         Task::RealArtifacts(args) => real_artifacts::run(args, context),
         Task::Test(args) => test::run(args, context),

@@ -4,9 +4,7 @@ use std::path::Path;
 
 use anyhow::{Context as _, anyhow};
 use blockgate_arch::{CodeKind, Target};
-use blockgate_fatbin::{Artifact, Image, ImageKind, InspectOptions, Limits};
-use object::LittleEndian;
-use object::read::elf::{FileHeader as _, SectionHeader as _};
+use blockgate_fatbin::{Artifact, Cubin, Image, ImageKind, InspectOptions, Limits};
 use regex::Regex;
 
 use super::cmake::Compilation;
@@ -127,28 +125,16 @@ fn image_facts(image: &Image<'_>, conversion: &Regex, limits: &Limits) -> anyhow
 
 /// One digest over the code sections of a cubin, by name. Their order in the file says nothing.
 fn code_digest(cubin: &[u8]) -> anyhow::Result<Digest> {
-    let header = object::elf::FileHeader64::<LittleEndian>::parse(cubin).context("a cubin is an ELF file")?;
-    let sections = header
-        .sections(LittleEndian, cubin)
-        .context("the section table of a cubin")?;
-    let mut code: Vec<(&[u8], &[u8])> = Vec::new();
-    for section in sections.iter() {
-        let executable = u64::from(object::elf::SHF_EXECINSTR);
-        if section.sh_flags(LittleEndian) & executable == 0 {
-            continue;
-        }
-        let name = sections
-            .section_name(LittleEndian, section)
-            .context("the name of a code section")?;
-        let data = section
-            .data(LittleEndian, cubin)
-            .context("the data of a code section")?;
-        code.push((name, data));
+    let cubin = Cubin::parse(cubin, 0).map_err(|error| anyhow!("{error}"))?;
+    let mut code: Vec<(&str, &[u8])> = Vec::new();
+    for section in cubin.code_sections() {
+        let section = section.map_err(|error| anyhow!("{error}"))?;
+        code.push((section.name, section.bytes));
     }
     code.sort_unstable();
     let mut listing = Vec::new();
     for (name, data) in code {
-        listing.extend_from_slice(name);
+        listing.extend_from_slice(name.as_bytes());
         listing.push(b' ');
         listing.extend_from_slice(sha256(data).as_bytes());
         listing.push(b'\n');
