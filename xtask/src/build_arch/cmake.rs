@@ -59,7 +59,10 @@ impl Compilation {
 }
 
 fn file_name(path: &Path) -> String {
-    path.file_name().unwrap_or_default().to_string_lossy().into_owned()
+    path.file_name()
+        .unwrap_or_default()
+        .to_string_lossy()
+        .into_owned()
 }
 
 /// Written into a configured folder; another text means another configuration.
@@ -70,20 +73,22 @@ impl Build<'_> {
     pub(crate) fn run(&self, progress: &Progress) -> anyhow::Result<Ended> {
         let stamp = self.stamp();
         let stamp_path = self.folder.join(STAMP);
-        let configured =
-            std::fs::read_to_string(&stamp_path).is_ok_and(|found| found == stamp) && self.ninja_file().is_file();
+        let configured = std::fs::read_to_string(&stamp_path).is_ok_and(|found| found == stamp)
+            && self.ninja_file().is_file();
         if !configured {
             // What another configuration has left in the cache would still count.
             wipe(self.folder)?;
         }
-        std::fs::create_dir_all(self.folder).with_context(|| format!("cannot make {}", self.folder.display()))?;
+        std::fs::create_dir_all(self.folder)
+            .with_context(|| format!("cannot make {}", self.folder.display()))?;
         let mut log = Log::create(&self.folder.join("blockgate-build.log"))?;
         if !configured {
             progress.detail("configuring");
             if !self.run_logged(self.configure(), &mut log, progress)? {
                 return log.ended(false);
             }
-            std::fs::write(&stamp_path, &stamp).with_context(|| format!("cannot write {}", stamp_path.display()))?;
+            std::fs::write(&stamp_path, &stamp)
+                .with_context(|| format!("cannot write {}", stamp_path.display()))?;
         }
         let succeeded = self.run_logged(self.compile(), &mut log, progress)?;
         log.ended(succeeded)
@@ -120,7 +125,12 @@ impl Build<'_> {
             .arg(self.source)
             .arg("-B")
             .arg(self.folder)
-            .args(["-G", "Ninja", "-DCMAKE_BUILD_TYPE=Release", "-DCMAKE_EXPORT_COMPILE_COMMANDS=ON"])
+            .args([
+                "-G",
+                "Ninja",
+                "-DCMAKE_BUILD_TYPE=Release",
+                "-DCMAKE_EXPORT_COMPILE_COMMANDS=ON",
+            ])
             .arg(path_option("CMAKE_CUDA_COMPILER", &self.toolkit.nvcc))
             .arg(path_option("CMAKE_MAKE_PROGRAM", &self.tools.ninja))
             .args(&self.definitions);
@@ -141,7 +151,10 @@ impl Build<'_> {
     fn run_logged(&self, mut command: Command, log: &mut Log, progress: &Progress) -> anyhow::Result<bool> {
         self.toolkit.environment(self.tools).apply(&mut command);
         // The classifier of errors knows the compilers' English.
-        command.env("LC_ALL", "C").env("NINJA_STATUS", "[%f/%t] ").stdin(Stdio::null());
+        command
+            .env("LC_ALL", "C")
+            .env("NINJA_STATUS", "[%f/%t] ")
+            .stdin(Stdio::null());
         let program = command.get_program().to_string_lossy().into_owned();
         let (reader, writer) = std::io::pipe().context("cannot make a pipe")?;
         let both = writer.try_clone().context("cannot make a pipe")?;
@@ -158,7 +171,9 @@ impl Build<'_> {
             }
             log.line(line)?;
         }
-        let status = child.wait().with_context(|| format!("cannot wait for {program}"))?;
+        let status = child
+            .wait()
+            .with_context(|| format!("cannot wait for {program}"))?;
         if !status.success() && status.code().is_none() {
             log.line(&format!("{program} was ended by a signal: {status}"))?;
         }

@@ -74,7 +74,9 @@ pub(crate) fn check(objects: &[ObjectFacts], toolkit: ToolkitVersion) -> Vec<Str
                     (None, _) => wrong.push(format!("{place}: its instructions cannot be counted")),
                     (Some(0), true) => wrong.push(format!("{place} has no conversion to E2M1")),
                     (Some(found @ 1..), false) => {
-                        wrong.push(format!("{place} has {found} conversions to E2M1 and must have none"));
+                        wrong.push(format!(
+                            "{place} has {found} conversions to E2M1 and must have none"
+                        ));
                     }
                     _ => {}
                 }
@@ -156,7 +158,8 @@ mod tests {
     #[test]
     fn each_target_has_the_conversions_that_it_can_have() {
         let toolkit = "13.0".parse().unwrap();
-        let wrong = |arch, plain, stochastic, other| check(&objects(arch, plain, stochastic, other), toolkit).len();
+        let wrong =
+            |arch, plain, stochastic, other| check(&objects(arch, plain, stochastic, other), toolkit).len();
         assert_eq!(wrong("sm_121a", 8, 0, 0), 0);
         assert_eq!(wrong("sm_100a", 8, 4, 0), 0);
         assert_eq!(wrong("sm_121", 0, 0, 0), 0);

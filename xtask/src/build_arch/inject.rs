@@ -91,7 +91,9 @@ mod tests {
     fn options_are_those_that_cmake_writes() {
         let text = "why: x\nships: false\narchitectures: \"121\"\nper_source:\n  a.cu: \"121a-real;100a;90a-virtual\"\n";
         let code = super::cmake_code(&parse(text, "x.yaml").unwrap());
-        let call = code.lines().find(|line| line.contains("blockgate_extend_source(\"a.cu\""));
+        let call = code
+            .lines()
+            .find(|line| line.contains("blockgate_extend_source(\"a.cu\""));
         assert_eq!(
             call.unwrap().trim(),
             "blockgate_extend_source(\"a.cu\" \"--generate-code=arch=compute_121a,code=[sm_121a]\" \

@@ -3,8 +3,8 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
-use blockgate_archlist::ArchList;
 use blockgate_arch::Arch;
+use blockgate_archlist::ArchList;
 use blockgate_audit::render::{self, JsonEvaluation, JsonTotals, Mnemonics};
 use blockgate_audit::{NoProgress, Options, Report, Totals, audit};
 use blockgate_findings::Severity;

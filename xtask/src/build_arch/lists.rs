@@ -64,7 +64,11 @@ pub(crate) fn selected<'a>(lists: &'a [ArchList], names: &[String]) -> anyhow::R
         names.join(", ")
     };
     let order = build_order(lists, names).map_err(|unknown| {
-        StatusError::usage(format!("there is no list {}; the lists are {}", unknown.join(", "), known()))
+        StatusError::usage(format!(
+            "there is no list {}; the lists are {}",
+            unknown.join(", "),
+            known()
+        ))
     })?;
     order.first().context("there are no lists")?;
     Ok(order)

@@ -98,7 +98,11 @@ pub(crate) fn run(args: &Args, context: &Context) -> anyhow::Result<ExitStatus> 
     let folder = context.root().join(&args.lists_folder);
     let loaded = lists::load(&folder, context.root(), &project)?;
     report(&loaded.findings)?;
-    if loaded.findings.iter().any(|finding| finding.severity == Severity::Error) {
+    if loaded
+        .findings
+        .iter()
+        .any(|finding| finding.severity == Severity::Error)
+    {
         return Ok(ExitStatus::Usage);
     }
     let selected = lists::selected(&loaded.lists, &args.lists)?;
@@ -133,9 +137,13 @@ pub(crate) fn run(args: &Args, context: &Context) -> anyhow::Result<ExitStatus> 
     };
     let mut rows: Vec<Row> = Vec::new();
     for (index, (list, tools)) in selected.iter().zip(prepared.tools).enumerate() {
-        progress.step(format!("building {} ({} of {})", list.name, index + 1, selected.len()));
-        let row = build_one(&run, list, tools, &rows)
-            .with_context(|| format!("building {}", list.name))?;
+        progress.step(format!(
+            "building {} ({} of {})",
+            list.name,
+            index + 1,
+            selected.len()
+        ));
+        let row = build_one(&run, list, tools, &rows).with_context(|| format!("building {}", list.name))?;
         rows.push(row);
     }
     drop(progress);
@@ -151,7 +159,8 @@ pub(crate) fn run(args: &Args, context: &Context) -> anyhow::Result<ExitStatus> 
 }
 
 fn project_of(args: &Args, context: &Context) -> anyhow::Result<Project> {
-    let (Some(source), Some(arch_var), Some(artifact)) = (&args.source, &args.arch_var, &args.artifact) else {
+    let (Some(source), Some(arch_var), Some(artifact)) = (&args.source, &args.arch_var, &args.artifact)
+    else {
         return Ok(Project::Own {
             folder: context.root().join("crates/kernels"),
         });
@@ -160,11 +169,16 @@ fn project_of(args: &Args, context: &Context) -> anyhow::Result<Project> {
         .canonicalize()
         .map_err(|error| StatusError::usage(format!("{}: {error}", source.display())))?;
     if !folder.join("CMakeLists.txt").is_file() {
-        return Err(StatusError::usage(format!("{} has no CMakeLists.txt", folder.display())));
+        return Err(StatusError::usage(format!(
+            "{} has no CMakeLists.txt",
+            folder.display()
+        )));
     }
     let valid = |char: char| char.is_ascii_alphanumeric() || char == '_';
     if arch_var.is_empty() || !arch_var.chars().all(valid) {
-        return Err(StatusError::usage(format!("`{arch_var}` is not the name of a CMake variable")));
+        return Err(StatusError::usage(format!(
+            "`{arch_var}` is not the name of a CMake variable"
+        )));
     }
     Ok(Project::Foreign {
         folder,
@@ -181,7 +195,8 @@ fn lock(output: &std::path::Path, progress: &Progress) -> anyhow::Result<std::fs
         Ok(()) => {}
         Err(std::fs::TryLockError::WouldBlock) => {
             progress.step("another build-arch is at work here; waiting for it".to_owned());
-            file.lock().with_context(|| format!("cannot lock {}", path.display()))?;
+            file.lock()
+                .with_context(|| format!("cannot lock {}", path.display()))?;
         }
         Err(std::fs::TryLockError::Error(error)) => {
             return Err(error).with_context(|| format!("cannot lock {}", path.display()));

@@ -15,7 +15,10 @@ use crate::hash::sha256;
 ///
 /// # Errors
 /// An archive cannot be read, or a source has no member in any of them.
-pub(crate) fn in_archives(compilations: &[Compilation], archives: &[Vec<u8>]) -> anyhow::Result<Vec<ObjectFacts>> {
+pub(crate) fn in_archives(
+    compilations: &[Compilation],
+    archives: &[Vec<u8>],
+) -> anyhow::Result<Vec<ObjectFacts>> {
     let limits = Limits::default();
     let artifacts: Vec<Artifact<'_>> = archives
         .iter()
@@ -95,7 +98,12 @@ fn image_facts(image: &Image<'_>, conversion: &Regex, limits: &Limits) -> anyhow
     let (kind, code) = match image.kind {
         ImageKind::Cubin => (CodeKind::Cubin, code_digest(&content)?),
         ImageKind::Ptx => (CodeKind::Ptx, sha256(&content)),
-        other => return Err(anyhow!("an image of kind {} where cubins and PTX are built", other.as_str())),
+        other => {
+            return Err(anyhow!(
+                "an image of kind {} where cubins and PTX are built",
+                other.as_str()
+            ));
+        }
     };
     let kernels = inspection
         .kernels

@@ -3,12 +3,12 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
-use blockgate_archlist::{ArchList, SourceSet};
 use blockgate_arch::ToolkitVersion;
+use blockgate_archlist::{ArchList, SourceSet};
 
 use super::cmake::{Build, wipe};
 use super::facts::{Facts, ObjectFacts, ToolkitFacts};
-use super::outcome::{Attempt, Checked, Compared, Row, Status, judge};
+use super::outcome::{Attempt, Checked, Compared, Row, judge};
 use super::progress::Progress;
 use super::project::Project;
 use super::record::{Record, list_digest};
@@ -34,7 +34,12 @@ pub(crate) struct Run<'a> {
 
 /// Builds `list`, publishes what it gives, and judges it. `earlier` are the lists before it, its baseline among
 /// them.
-pub(crate) fn build_one(run: &Run<'_>, list: &ArchList, tools: Tools, earlier: &[Row]) -> anyhow::Result<Row> {
+pub(crate) fn build_one(
+    run: &Run<'_>,
+    list: &ArchList,
+    tools: Tools,
+    earlier: &[Row],
+) -> anyhow::Result<Row> {
     let folder = run.output.join(&list.name);
     leftovers::remove_unfinished(&folder)?;
     let (toolkit, build_tools) = match tools {
@@ -169,7 +174,9 @@ fn check(
             .collect(),
     };
     let repeat = record.repeat(previous.as_ref(), |name| {
-        let new = artifacts.iter().position(|artifact| artifact.display().to_string() == name);
+        let new = artifacts
+            .iter()
+            .position(|artifact| artifact.display().to_string() == name);
         match (new, std::fs::read(folder.join(name))) {
             (Some(index), Ok(before)) => objects::differing_members(&before, &contents[index]),
             _ => vec![name.to_owned()],
@@ -186,7 +193,11 @@ fn check(
         &objects::read(&build.compile_commands())?,
     )?;
     // The control is built beside what ships and is no part of it.
-    let shipped = if run.project.is_own() { &published[..1] } else { &published[..] };
+    let shipped = if run.project.is_own() {
+        &published[..1]
+    } else {
+        &published[..]
+    };
     let audited = inspect::inspect(list, shipped)?;
     publish(&audit_path, &audited.document(&record, run.root)?)?;
 
@@ -227,7 +238,10 @@ fn wrong_images(
         return if missing.is_empty() {
             Vec::new()
         } else {
-            vec![format!("asked for and in no source: {}", requested::names(&missing))]
+            vec![format!(
+                "asked for and in no source: {}",
+                requested::names(&missing)
+            )]
         };
     }
     let mut wrong: Vec<String> = requested::check(list, objects)

@@ -15,7 +15,11 @@ impl Progress {
     /// On standard error.
     pub(crate) fn stderr() -> Self {
         let lines = !std::io::stderr().is_terminal();
-        let bar = if lines { ProgressBar::hidden() } else { ProgressBar::new_spinner() };
+        let bar = if lines {
+            ProgressBar::hidden()
+        } else {
+            ProgressBar::new_spinner()
+        };
         let style = ProgressStyle::with_template("{spinner} {prefix} {msg} ({elapsed})");
         bar.set_style(style.expect("the template is constant"));
         if !lines {

@@ -77,7 +77,10 @@ impl Project {
                 ];
                 definitions.extend(list.per_source.iter().map(|extra| {
                     let stem = extra.source.strip_suffix(".cu").unwrap_or(&extra.source);
-                    define(&format!("BLOCKGATE_EXTRA_ARCHITECTURES_{stem}"), &extra.architectures)
+                    define(
+                        &format!("BLOCKGATE_EXTRA_ARCHITECTURES_{stem}"),
+                        &extra.architectures,
+                    )
                 }));
                 definitions
             }

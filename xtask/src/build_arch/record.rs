@@ -95,7 +95,11 @@ fn collect(folder: &Path, files: &mut Vec<PathBuf>) -> anyhow::Result<()> {
                 collect(&path, files)?;
             }
         } else if kind.is_file() {
-            let ending = path.extension().unwrap_or_default().to_string_lossy().into_owned();
+            let ending = path
+                .extension()
+                .unwrap_or_default()
+                .to_string_lossy()
+                .into_owned();
             if SOURCE_ENDINGS.contains(&ending.as_str()) {
                 files.push(path);
             }
@@ -114,7 +118,10 @@ mod tests {
             list_sha256: list.to_owned(),
             sources_sha256: "s".to_owned(),
             toolkit: "13.0.88".to_owned(),
-            artifacts: vec![("a".to_owned(), digest.to_owned()), ("b".to_owned(), "2".to_owned())],
+            artifacts: vec![
+                ("a".to_owned(), digest.to_owned()),
+                ("b".to_owned(), "2".to_owned()),
+            ],
         };
         let members = |name: &str| vec![format!("x of {name}")];
         let now = record("l", "1");

@@ -64,7 +64,9 @@ pub(crate) fn prepare(
             Ok(obtained) => obtained.toolkit,
             Err(error @ ToolkitError::Unsatisfied { .. }) => {
                 if !list.optional {
-                    prepared.findings.push(list.unsatisfied_toolkit(error.to_string()));
+                    prepared
+                        .findings
+                        .push(list.unsatisfied_toolkit(error.to_string()));
                     prepared.status = prepared.status.and(ExitStatus::Unreadable);
                 }
                 prepared.tools.push(Tools::Missing {
@@ -111,8 +113,16 @@ fn narrowed(
     list: Option<&ToolkitRequirement>,
     only: Option<&ToolkitRequirement>,
 ) -> anyhow::Result<ToolkitRequirement> {
-    let parts: Vec<String> = [list, only].into_iter().flatten().map(ToString::to_string).collect();
-    let text = if parts.is_empty() { ">=11.8".to_owned() } else { parts.join(", ") };
+    let parts: Vec<String> = [list, only]
+        .into_iter()
+        .flatten()
+        .map(ToString::to_string)
+        .collect();
+    let text = if parts.is_empty() {
+        ">=11.8".to_owned()
+    } else {
+        parts.join(", ")
+    };
     Ok(text.parse()?)
 }
 
@@ -126,7 +136,11 @@ mod tests {
         let both = narrowed(Some(&parse(">=12.9")), Some(&parse("13.0"))).unwrap();
         assert!(both.allows("13.0.88".parse().unwrap()));
         assert!(!both.allows("12.9.86".parse().unwrap()));
-        assert!(!narrowed(Some(&parse("<13.0")), Some(&parse("13.0"))).unwrap().is_satisfiable());
+        assert!(
+            !narrowed(Some(&parse("<13.0")), Some(&parse("13.0")))
+                .unwrap()
+                .is_satisfiable()
+        );
         assert!(narrowed(None, None).unwrap().allows("12.4.131".parse().unwrap()));
     }
 }
