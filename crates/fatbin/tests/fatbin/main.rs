@@ -1,12 +1,27 @@
 //! Tests on real binaries: one named trial per input.
 
+mod goldens;
+mod listing;
 mod opcodes;
 mod support;
 
 use std::process::ExitCode;
 
+use libtest_mimic::{Failed, Trial};
+
+fn trials() -> Result<Vec<Trial>, Failed> {
+    let mut trials = opcodes::trials();
+    trials.extend(goldens::trials()?);
+    Ok(trials)
+}
+
 fn main() -> ExitCode {
     let arguments = libtest_mimic::Arguments::from_args();
-    let trials = opcodes::trials();
-    libtest_mimic::run(&arguments, trials).exit_code()
+    match trials() {
+        Ok(trials) => libtest_mimic::run(&arguments, trials).exit_code(),
+        Err(error) => {
+            eprintln!("the fixtures cannot be listed: {error:?}");
+            ExitCode::FAILURE
+        }
+    }
 }
