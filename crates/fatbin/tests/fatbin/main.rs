@@ -3,6 +3,7 @@
 mod goldens;
 mod listing;
 mod opcodes;
+mod oracles;
 mod support;
 
 use std::process::ExitCode;
@@ -12,6 +13,7 @@ use libtest_mimic::{Failed, Trial};
 fn trials() -> Result<Vec<Trial>, Failed> {
     let mut trials = opcodes::trials();
     trials.extend(goldens::trials()?);
+    trials.extend(oracles::trials()?);
     Ok(trials)
 }
 
