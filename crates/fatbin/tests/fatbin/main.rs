@@ -1,7 +1,9 @@
 //! Tests on real binaries: one named trial per input.
 
+mod edge;
 mod goldens;
 mod listing;
+mod mutations;
 mod opcodes;
 mod oracles;
 mod support;
@@ -13,6 +15,8 @@ use libtest_mimic::{Failed, Trial};
 fn trials() -> Result<Vec<Trial>, Failed> {
     let mut trials = opcodes::trials();
     trials.extend(goldens::trials()?);
+    trials.extend(edge::trials()?);
+    trials.extend(mutations::trials()?);
     trials.extend(oracles::trials()?);
     Ok(trials)
 }

@@ -1,10 +1,13 @@
 //! The same inputs, read by others: `goblin` always, NVIDIA's programs where they are installed.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::Mutex;
 
-use blockgate_fatbin::{Artifact, DefectSeverity, FileFormat, ImageKind, InspectOptions, Limits, read};
+use blockgate_fatbin::{
+    Artifact, Cubin, DefectSeverity, FileFormat, ImageKind, InspectOptions, Limits, read,
+};
 use libtest_mimic::{Failed, Trial};
 
 use crate::goldens::inputs;
@@ -60,8 +63,9 @@ fn oracle_trial(
     if installed {
         trial
     } else {
-        let reason = format!("{program} is neither in BLOCKGATE_ORACLES nor below target/toolkits");
-        trial.with_kind(reason).with_ignored_flag(true)
+        trial
+            .with_kind(format!("no {program} in BLOCKGATE_ORACLES or target/toolkits"))
+            .with_ignored_flag(true)
     }
 }
 
@@ -334,6 +338,9 @@ fn cuobjdump_names(
     Ok((names, unreadable))
 }
 
+/// Machine code that was compared already: the inputs repeat much of it, and a disassembler takes its time.
+static COMPARED: Mutex<BTreeSet<(u32, Vec<u8>)>> = Mutex::new(BTreeSet::new());
+
 /// Every kernel of every cubin has the same mnemonics, and the same `F2FP` with all modifiers, as nvdisasm prints.
 fn run_nvdisasm(program: &Path, path: &Path) -> Result<(), Failed> {
     let bytes = std::fs::read(path)?;
@@ -349,9 +356,21 @@ fn run_nvdisasm(program: &Path, path: &Path) -> Result<(), Failed> {
         if inspection.arch.number() < FIRST_SM_OF_13 {
             continue;
         }
+        let content = image.decode(&limits)?;
+        let mut code = Vec::new();
+        for section in Cubin::parse(&content, 0)?.code_sections() {
+            code.extend_from_slice(section?.bytes);
+        }
+        let new = COMPARED
+            .lock()
+            .map_err(|_| "another trial panicked")?
+            .insert((inspection.arch.number(), code));
+        if !new {
+            continue;
+        }
         let name = path.file_name().unwrap_or_default().to_string_lossy();
         let file = scratch.join(format!("{name}-{index}-{}.cubin", std::process::id()));
-        std::fs::write(&file, image.decode(&limits)?)?;
+        std::fs::write(&file, content)?;
         let output = Command::new(program).arg("-c").arg(&file).output();
         std::fs::remove_file(&file)?;
         let output = output?;
