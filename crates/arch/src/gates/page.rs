@@ -168,7 +168,13 @@ fn families(out: &mut dyn fmt::Write) -> fmt::Result {
     )?;
     for row in FAMILIES {
         let members: Vec<String> = row.members.iter().map(ToString::to_string).collect();
-        writeln!(out, "| {} | {} | {} |", members.join(", "), row.evidence, row.source)?;
+        writeln!(
+            out,
+            "| {} | {} | {} |",
+            members.join(", "),
+            row.evidence,
+            row.source
+        )?;
     }
     writeln!(out)
 }
