@@ -10,7 +10,12 @@
     reason = "xtask is a rim crate: it reads files, runs programs and prints"
 )]
 
+mod audit_fatbin;
+mod bench;
 mod context;
+mod docs;
+mod hash;
+mod real_artifacts;
 mod test;
 mod toolkit;
 
@@ -31,6 +36,10 @@ struct Cli {
 
 #[derive(clap::Subcommand)]
 enum Task {
+    AuditFatbin(audit_fatbin::Args),
+    Bench(bench::Args),
+    Docs(docs::Args),
+    RealArtifacts(real_artifacts::Args),
     Test(test::Args),
     Toolkit(toolkit::Args),
 }
@@ -48,6 +57,10 @@ fn main() -> ExitCode {
 
 fn dispatch(task: &Task, context: &Context) -> anyhow::Result<ExitStatus> {
     match task {
+        Task::AuditFatbin(args) => audit_fatbin::run(args, context),
+        Task::Bench(args) => bench::run(args, context),
+        Task::Docs(args) => docs::run(args, context),
+        Task::RealArtifacts(args) => real_artifacts::run(args, context),
         Task::Test(args) => test::run(args, context),
         Task::Toolkit(args) => toolkit::run(args, context),
     }

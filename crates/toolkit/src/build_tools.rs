@@ -16,6 +16,7 @@ const PINNED: Package = Package {
     // `bin/cmake` is a script that wants its python; this is the program itself.
     files: &["cmake/data/bin/cmake", "bin/ninja"],
     download_megabytes: 31,
+    wheel_platform: None,
     macos: false,
     elsewhere: "install CMake 4.0.2 or later and Ninja, and have them in PATH.",
 };

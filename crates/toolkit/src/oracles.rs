@@ -12,6 +12,7 @@ const PINNED: Package = Package {
     folder: "toolkits/oracles",
     files: &["nvidia/cu13/bin/cuobjdump", "nvidia/cu13/bin/nvdisasm"],
     download_megabytes: 6,
+    wheel_platform: None,
     macos: false,
     elsewhere: "leave the oracles out (`cargo xtask test --no-oracles`).",
 };

@@ -45,6 +45,9 @@ pub(crate) fn install(
         // A person's own settings may ask for these; neither goes together with --target.
         .env("PIP_USER", "0")
         .env("PIP_REQUIRE_VIRTUALENV", "0");
+    if let Some(platform) = package.wheel_platform {
+        command.args(["--platform", platform]);
+    }
     let finished = run_bounded(&mut command, INSTALL_LIMITS)
         .map_err(|error| failed(format!("{} cannot be run: {error}", python.display()), Vec::new()))?;
     match finished.outcome {

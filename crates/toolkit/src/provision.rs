@@ -27,6 +27,8 @@ pub struct Package {
     pub files: &'static [&'static str],
     /// How much is fetched, in megabytes, for the message.
     pub download_megabytes: u32,
+    /// The wheel's platform tag where it is wanted whatever the host is: a file to look at, not a program to run.
+    pub wheel_platform: Option<&'static str>,
     /// Whether there are packages for macOS too.
     pub macos: bool,
     /// What to do on a platform without packages.
@@ -168,6 +170,9 @@ impl Provisioner {
 fn platform_has(package: &Package) -> Result<(), ToolkitError> {
     let (os, cpu) = (std::env::consts::OS, std::env::consts::ARCH);
     let known_cpu = matches!(cpu, "x86_64" | "aarch64");
+    if package.wheel_platform.is_some() {
+        return Ok(());
+    }
     if known_cpu && (os == "linux" || (os == "macos" && package.macos)) {
         return Ok(());
     }

@@ -32,6 +32,7 @@ const PINNED: Package = Package {
         "nvidia/cu13/lib/libcudadevrt.a",
     ],
     download_megabytes: 103,
+    wheel_platform: None,
     macos: false,
     elsewhere: "install a CUDA toolkit yourself and name its compiler in CUDACXX.",
 };
