@@ -12,9 +12,12 @@
 
 mod audit_fatbin;
 mod bench;
+mod compile;
 mod context;
 mod docs;
+mod gates;
 mod hash;
+mod probe;
 mod real_artifacts;
 mod test;
 mod toolkit;
@@ -39,6 +42,8 @@ enum Task {
     AuditFatbin(audit_fatbin::Args),
     Bench(bench::Args),
     Docs(docs::Args),
+    Gates(gates::Args),
+    Probe(probe::Args),
     RealArtifacts(real_artifacts::Args),
     Test(test::Args),
     Toolkit(toolkit::Args),
@@ -60,6 +65,8 @@ fn dispatch(task: &Task, context: &Context) -> anyhow::Result<ExitStatus> {
         Task::AuditFatbin(args) => audit_fatbin::run(args, context),
         Task::Bench(args) => bench::run(args, context),
         Task::Docs(args) => docs::run(args, context),
+        Task::Gates(args) => gates::run(args, context),
+        Task::Probe(args) => probe::run(args, context),
         Task::RealArtifacts(args) => real_artifacts::run(args, context),
         Task::Test(args) => test::run(args, context),
         Task::Toolkit(args) => toolkit::run(args, context),

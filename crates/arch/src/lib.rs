@@ -8,6 +8,7 @@
 mod arch;
 mod combos;
 mod device;
+pub mod diagnostics;
 pub mod dialect;
 mod evidence;
 pub mod gates;
