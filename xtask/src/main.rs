@@ -10,6 +10,7 @@
     reason = "xtask is a rim crate: it reads files, runs programs and prints"
 )]
 
+mod ci;
 mod context;
 mod test;
 mod toolkit;
@@ -31,6 +32,7 @@ struct Cli {
 
 #[derive(clap::Subcommand)]
 enum Task {
+    Ci(ci::Args),
     Test(test::Args),
     Toolkit(toolkit::Args),
 }
@@ -48,6 +50,7 @@ fn main() -> ExitCode {
 
 fn dispatch(task: &Task, context: &Context) -> anyhow::Result<ExitStatus> {
     match task {
+        Task::Ci(args) => ci::run(args, context),
         Task::Test(args) => test::run(args, context),
         Task::Toolkit(args) => toolkit::run(args, context),
     }

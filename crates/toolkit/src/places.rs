@@ -205,7 +205,7 @@ impl Places {
     }
 
     /// The program `name` of `PATH`, or the file itself where `name` is a path.
-    pub(crate) fn program(&self, name: &OsStr) -> Option<PathBuf> {
+    pub fn program(&self, name: &OsStr) -> Option<PathBuf> {
         self.programs(name).into_iter().next()
     }
 
