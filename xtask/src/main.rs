@@ -13,6 +13,8 @@
 mod ci;
 mod context;
 mod test;
+#[cfg(test)]
+mod tidy;
 mod toolkit;
 
 use std::process::ExitCode;

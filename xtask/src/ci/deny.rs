@@ -50,7 +50,7 @@ pub(super) fn advisories(context: &Context) -> anyhow::Result<Verdict> {
         )));
     }
     let mut command = Command::new(program);
-    command.args(["--locked", "check", "--disable-fetch", "advisories"]);
+    command.args(["--locked", "check", "advisories"]);
     run::shown(context, &mut command)
 }
 

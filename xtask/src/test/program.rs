@@ -202,7 +202,7 @@ fn skip_reason(test: &ListedTest, output: &str) -> String {
         .unwrap_or_else(|| "ignored, and it does not say why".to_owned())
 }
 
-#[cfg(all(test, unix))]
+#[cfg(test)]
 mod tests {
     use super::*;
     use std::os::unix::fs::PermissionsExt as _;
