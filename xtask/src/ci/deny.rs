@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
-use blockgate_toolkit::process::{Finished, Limits, Outcome, run_bounded};
+use blockgate_toolkit::process::{Finished, Limits, run_bounded};
 use blockgate_toolkit::{Package, Places};
 
 use crate::ci::{Verdict, run};
@@ -55,11 +55,11 @@ pub(super) fn advisories(context: &Context) -> anyhow::Result<Verdict> {
 }
 
 fn reason(finished: &Finished) -> String {
-    match finished.outcome {
-        Outcome::Ended(_) => finished.last_lines(1).concat(),
-        Outcome::TimedOut => "no answer in time".to_owned(),
-        Outcome::PrintedTooMuch => "it prints without end".to_owned(),
-    }
+    format!(
+        "it ended with {}: {}",
+        finished.outcome,
+        finished.last_lines(1).concat()
+    )
 }
 
 /// The pinned one, or where it cannot be installed, one from `PATH`.
