@@ -12,6 +12,7 @@
 
 mod audit_fatbin;
 mod bench;
+mod ci;
 mod compile;
 mod context;
 mod docs;
@@ -20,6 +21,8 @@ mod hash;
 mod probe;
 mod real_artifacts;
 mod test;
+#[cfg(test)]
+mod tidy;
 mod toolkit;
 
 use std::process::ExitCode;
@@ -45,6 +48,7 @@ enum Task {
     Gates(gates::Args),
     Probe(probe::Args),
     RealArtifacts(real_artifacts::Args),
+    Ci(ci::Args),
     Test(test::Args),
     Toolkit(toolkit::Args),
 }
@@ -68,6 +72,7 @@ fn dispatch(task: &Task, context: &Context) -> anyhow::Result<ExitStatus> {
         Task::Gates(args) => gates::run(args, context),
         Task::Probe(args) => probe::run(args, context),
         Task::RealArtifacts(args) => real_artifacts::run(args, context),
+        Task::Ci(args) => ci::run(args, context),
         Task::Test(args) => test::run(args, context),
         Task::Toolkit(args) => toolkit::run(args, context),
     }
