@@ -84,7 +84,7 @@ impl<'a> Elf<'a> {
             elf::SHN_XINDEX => u64::from(first.sh_link.get(LE)),
             index => u64::from(index.0),
         };
-        let table_size = count.checked_mul(u64::from(SHENTSIZE)).unwrap_or(u64::MAX);
+        let table_size = count.saturating_mul(u64::from(SHENTSIZE));
         let table = view.range(SHNUM_AT, table_at, table_size, "the section table")?;
         let header_at = |index: u64| index * u64::from(SHENTSIZE);
         if names_index >= count {
