@@ -13,11 +13,17 @@
 mod audit_fatbin;
 mod bench;
 mod build_arch;
+mod ci;
+mod compile;
 mod context;
 mod docs;
+mod gates;
 mod hash;
+mod probe;
 mod real_artifacts;
 mod test;
+#[cfg(test)]
+mod tidy;
 mod toolkit;
 
 use std::process::ExitCode;
@@ -41,7 +47,10 @@ enum Task {
     Bench(bench::Args),
     BuildArch(build_arch::Args),
     Docs(docs::Args),
+    Gates(gates::Args),
+    Probe(probe::Args),
     RealArtifacts(real_artifacts::Args),
+    Ci(ci::Args),
     Test(test::Args),
     Toolkit(toolkit::Args),
 }
@@ -63,7 +72,10 @@ fn dispatch(task: &Task, context: &Context) -> anyhow::Result<ExitStatus> {
         Task::Bench(args) => bench::run(args, context),
         Task::BuildArch(args) => build_arch::run(args, context),
         Task::Docs(args) => docs::run(args, context),
+        Task::Gates(args) => gates::run(args, context),
+        Task::Probe(args) => probe::run(args, context),
         Task::RealArtifacts(args) => real_artifacts::run(args, context),
+        Task::Ci(args) => ci::run(args, context),
         Task::Test(args) => test::run(args, context),
         Task::Toolkit(args) => toolkit::run(args, context),
     }

@@ -97,7 +97,7 @@ fn audit_file(path: &Path, options: &Options, progress: &dyn Progress) -> FileOu
     let artifact = match blockgate_fatbin::read(&bytes, &options.limits) {
         Ok(artifact) => artifact,
         Err(error) => {
-            outcome.cannot_read(error.member().map(ToString::to_string), Some(error.offset()), error.to_string());
+            outcome.cannot_read(error.member().map(ToString::to_string), Some(error.offset()), what(&error));
             return outcome;
         }
     };
@@ -120,7 +120,7 @@ fn audit_file(path: &Path, options: &Options, progress: &dyn Progress) -> FileOu
         match blockgate_fatbin::read(&member_bytes, &options.limits) {
             Ok(artifact) => outcome.take(&artifact, Some(&name), &mut states, options, progress),
             Err(error) => {
-                outcome.cannot_read(Some(name.to_string()), Some(error.offset()), error.to_string());
+                outcome.cannot_read(Some(name.to_string()), Some(error.offset()), what(&error));
                 states.push(DeviceState::Unreadable);
             }
         }
@@ -169,7 +169,7 @@ impl FileOutcome {
                 match trouble {
                     Trouble::Unreadable(error) => {
                         let member = external.map(ToString::to_string).or(error.member().map(ToString::to_string));
-                        self.cannot_read(member, Some(error.offset()), error.to_string());
+                        self.cannot_read(member, Some(error.offset()), what(&error));
                     }
                     Trouble::Defect(defect) => self.defect(&defect, external),
                 }
@@ -210,6 +210,11 @@ impl FileOutcome {
     fn place(&self, member: Option<String>, offset_bytes: Option<u64>) -> Location {
         Location::Artifact(ArtifactPlace { path: self.file.path.clone(), member, offset_bytes })
     }
+}
+
+/// The error without its place, which the finding has in fields of its own.
+fn what(error: &blockgate_fatbin::Error) -> String {
+    format!("expected {}, found {}", error.expected(), error.found())
 }
 
 enum Trouble {

@@ -65,7 +65,11 @@ pub(crate) fn read<'a>(reader: &mut Reader<'a, '_>, view: &View<'a>, thin: bool)
         }
         let content = match view.range(at + 48, content_at, size, "an archive member") {
             Ok(content) => content,
-            Err(error) => return reader.defect(error.into_defect("archive-cut")),
+            Err(error) => {
+                let mut defect = error.into_defect("archive-cut");
+                defect.member = long_name(name, names).map(Arc::from);
+                return reader.defect(defect);
+            }
         };
         if name == b"//" {
             names = Some(content.bytes());

@@ -1,5 +1,7 @@
 //! The part of ELF that host files and cubins share: header, sections, symbols.
 
+use std::fmt;
+
 use object::LittleEndian as LE;
 use object::elf;
 
@@ -82,7 +84,7 @@ impl<'a> Elf<'a> {
             elf::SHN_XINDEX => u64::from(first.sh_link.get(LE)),
             index => u64::from(index.0),
         };
-        let table_size = count.checked_mul(u64::from(SHENTSIZE)).unwrap_or(u64::MAX);
+        let table_size = count.saturating_mul(u64::from(SHENTSIZE));
         let table = view.range(SHNUM_AT, table_at, table_size, "the section table")?;
         let header_at = |index: u64| index * u64::from(SHENTSIZE);
         if names_index >= count {
@@ -153,12 +155,11 @@ impl<'a> Elf<'a> {
 
     /// The bytes of `section` in the file.
     pub(crate) fn data(&self, section: &Section<'a>) -> Result<View<'a>, Error> {
-        let name = String::from_utf8_lossy(section.name);
         self.view.range(
             section.header_at,
             section.header.sh_offset.get(LE),
             section.header.sh_size.get(LE),
-            &format!("section `{name}`"),
+            SectionTitle(section.name),
         )
     }
 
@@ -191,6 +192,15 @@ impl<'a> Elf<'a> {
             }));
         }
         Ok(symbols)
+    }
+}
+
+/// Names a section in a message.
+struct SectionTitle<'a>(&'a [u8]);
+
+impl fmt::Display for SectionTitle<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "section `{}`", String::from_utf8_lossy(self.0))
     }
 }
 

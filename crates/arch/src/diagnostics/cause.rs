@@ -221,7 +221,7 @@ fn instruction_not_supported(
     arch: Arch,
     toolkit: ToolkitVersion,
 ) -> fmt::Result {
-    write!(f, "{}: no `{phrase}` on this target", arch.token())?;
+    write!(f, "`{}` has no `{phrase}`", arch.token())?;
     let Some(instruction) = instruction else {
         return Ok(());
     };

@@ -141,7 +141,7 @@ fn many_lines_of_one_cause_are_one_diagnosis() {
         .map(|diagnosis| diagnosis.further_errors)
         .collect();
     assert_eq!(further, [199, 99]);
-    expect!["120: no `cvt with .e2m1x2` on this target; build `120f` or `120a`"]
+    expect!["`120` has no `cvt with .e2m1x2`; build `120f` or `120a`"]
         .assert_eq(&groups[0].cause.to_string());
 }
 

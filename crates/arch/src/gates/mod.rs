@@ -3,7 +3,9 @@
 mod instructions;
 mod macros;
 mod models;
+mod page;
 
 pub use instructions::{Accepted, INSTRUCTIONS, Instruction, InstructionRow, accepting_targets, accepts};
 pub use macros::{MACROS, MacroRow, Macros, macros};
 pub use models::{OneGate, TwoGate, Verdict, one_gate, two_gate};
+pub use page::write_markdown;

@@ -32,7 +32,8 @@ impl fmt::Display for Verdict {
 }
 
 /// The usual pair of gates: the converter exists under `__CUDA_ARCH_SPECIFIC__`, its caller takes the fast path
-/// under `__CUDA_ARCH_FAMILY_SPECIFIC__ >= 1000`. A family target opens the second and not the first.
+/// under `__CUDA_ARCH_FAMILY_SPECIFIC__ >= 1000`. A family target opens the second and not the first. On 90a the
+/// converter is there and nobody calls it.
 ///
 /// Source: MLX, mlx/backend/cuda/quantized/nvfp4_quantize.cuh, which has both.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -48,7 +49,7 @@ pub struct TwoGate {
 /// What the pair of gates makes of `arch` under `toolkit`; `None` where the toolkit does not know the target.
 pub fn two_gate(toolkit: ToolkitVersion, arch: Arch) -> Option<TwoGate> {
     let macros = macros(toolkit, arch)?;
-    let converter_defined = macros.arch >= BLACKWELL && macros.specific.is_some();
+    let converter_defined = macros.specific.is_some();
     let fast_path = macros.family_specific.is_some_and(|value| value >= BLACKWELL);
     Some(TwoGate {
         converter_defined,
@@ -117,7 +118,7 @@ mod tests {
             13.0 80: converter false, fast path false, software | software
             13.0 89: converter false, fast path false, software | software
             13.0 90: converter false, fast path false, software | software
-            13.0 90a: converter false, fast path false, software | software
+            13.0 90a: converter true, fast path false, software | software
             13.0 100: converter false, fast path false, software | software
             13.0 100f: converter false, fast path true, does not compile | hardware
             13.0 100a: converter true, fast path true, hardware | hardware
