@@ -220,7 +220,7 @@ fn write_kernels(out: &mut dyn Write, file: &FileReport, mnemonics: &Mnemonics) 
         writeln!(out, "{arch}{member}, offset {:#x}:", image.offset_bytes)?;
         for kernel in &image.kernels {
             let instructions =
-                kernel.instructions.map_or_else(|| "–".to_owned(), |number| count(number));
+                kernel.instructions.map_or_else(|| "–".to_owned(), count);
             write!(out, "  {instructions:>9} instructions  {:>9}  ", bytes(kernel.code_bytes))?;
             for (mnemonic, number) in kernel.sass.iter().filter(|(mnemonic, _)| mnemonics.shows(mnemonic)) {
                 write!(out, "{number} {mnemonic}  ")?;
