@@ -1,6 +1,7 @@
 //! What every task shares: where the workspace is, and how an error becomes an exit status.
 
 use std::fmt;
+use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
@@ -75,4 +76,23 @@ pub(crate) fn status_of(error: &anyhow::Error) -> ExitStatus {
         .chain()
         .find_map(|cause| cause.downcast_ref::<StatusError>())
         .map_or(ExitStatus::Internal, |error| error.status)
+}
+
+/// Writes a file whole or not at all: a temporary name in the same folder, fsync, rename.
+pub(crate) fn publish(path: &Path, content: &[u8]) -> anyhow::Result<()> {
+    let folder = path.parent().unwrap_or(Path::new("."));
+    std::fs::create_dir_all(folder).with_context(|| format!("{} cannot be made", folder.display()))?;
+    let mut file = tempfile::NamedTempFile::new_in(folder)
+        .with_context(|| format!("no file can be made in {}", folder.display()))?;
+    file.write_all(content)?;
+    file.as_file().sync_all()?;
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt as _;
+        file.as_file()
+            .set_permissions(std::fs::Permissions::from_mode(0o644))?;
+    }
+    file.persist(path)
+        .with_context(|| format!("{} cannot be put in place", path.display()))?;
+    Ok(())
 }

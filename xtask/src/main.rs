@@ -10,7 +10,20 @@
     reason = "xtask is a rim crate: it reads files, runs programs and prints"
 )]
 
+mod audit_fatbin;
+mod bench;
+mod ci;
+mod compile;
 mod context;
+mod docs;
+mod gates;
+mod hash;
+mod probe;
+mod real_artifacts;
+mod test;
+#[cfg(test)]
+mod tidy;
+mod toolkit;
 
 use std::process::ExitCode;
 
@@ -28,7 +41,17 @@ struct Cli {
 }
 
 #[derive(clap::Subcommand)]
-enum Task {}
+enum Task {
+    AuditFatbin(audit_fatbin::Args),
+    Bench(bench::Args),
+    Docs(docs::Args),
+    Gates(gates::Args),
+    Probe(probe::Args),
+    RealArtifacts(real_artifacts::Args),
+    Ci(ci::Args),
+    Test(test::Args),
+    Toolkit(toolkit::Args),
+}
 
 fn main() -> ExitCode {
     let cli = Cli::parse();
@@ -41,6 +64,16 @@ fn main() -> ExitCode {
     }
 }
 
-fn dispatch(task: &Task, _context: &Context) -> anyhow::Result<ExitStatus> {
-    match *task {}
+fn dispatch(task: &Task, context: &Context) -> anyhow::Result<ExitStatus> {
+    match task {
+        Task::AuditFatbin(args) => audit_fatbin::run(args, context),
+        Task::Bench(args) => bench::run(args, context),
+        Task::Docs(args) => docs::run(args, context),
+        Task::Gates(args) => gates::run(args, context),
+        Task::Probe(args) => probe::run(args, context),
+        Task::RealArtifacts(args) => real_artifacts::run(args, context),
+        Task::Ci(args) => ci::run(args, context),
+        Task::Test(args) => test::run(args, context),
+        Task::Toolkit(args) => toolkit::run(args, context),
+    }
 }

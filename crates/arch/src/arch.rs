@@ -24,6 +24,17 @@ impl Scope {
             Self::Specific => "a",
         }
     }
+
+    /// The first major compute capability that has the form: `a` came with 9.0, `f` with 10.0.
+    ///
+    /// Source: PTX ISA, section "PTX module directives: .target".
+    pub const fn first_major(self) -> u16 {
+        match self {
+            Self::Plain => 0,
+            Self::Family => 10,
+            Self::Specific => 9,
+        }
+    }
 }
 
 /// Whether an image is machine code or text that the driver still compiles.

@@ -6,7 +6,19 @@
 #![forbid(unsafe_code)]
 
 mod arch;
+mod combos;
+mod device;
+pub mod diagnostics;
+pub mod dialect;
+mod evidence;
+pub mod gates;
+mod parse;
+pub mod toolkits;
 mod version;
 
 pub use arch::{Arch, CodeKind, DisplayKey, Scope};
+pub use combos::{COMBOS, ComboRow, forbidden_pair};
+pub use device::{Device, FAMILIES, FamilyRow, Open, RunsOn, Selection, Why, WhyNot, select};
+pub use evidence::Evidence;
+pub use parse::{ArchError, ArchProblem, SpelledArch, Spelling, Target};
 pub use version::{ToolkitRequirement, ToolkitVersion, VersionError};

@@ -133,6 +133,34 @@ impl ToolkitRequirement {
     }
 }
 
+impl ToolkitRequirement {
+    /// Whether any version at all satisfies every bound; `>=13.0, <12.4` asks for the impossible.
+    pub fn is_satisfiable(&self) -> bool {
+        // What a bound says changes only at its own version and release, so a version on each side of both
+        // stands for all the others.
+        let first = ToolkitVersion::new(0, 0);
+        let last = ToolkitVersion::new(u16::MAX, u16::MAX).with_patch(u16::MAX);
+        let around = self.bounds.iter().flat_map(|bound| {
+            let version = bound.version;
+            let last_patch = version.with_patch(u16::MAX);
+            let before = if version.minor == 0 {
+                ToolkitVersion::new(version.major.saturating_sub(1), u16::MAX)
+            } else {
+                ToolkitVersion::new(version.major, version.minor - 1)
+            };
+            [
+                before.with_patch(u16::MAX),
+                version.with_patch(version.patch.saturating_sub(1)),
+                version,
+                version.with_patch(version.patch.saturating_add(1)),
+                last_patch,
+                ToolkitVersion::new(version.major, version.minor.saturating_add(1)),
+            ]
+        });
+        around.chain([first, last]).any(|version| self.allows(version))
+    }
+}
+
 impl FromStr for ToolkitRequirement {
     type Err = VersionError;
 
@@ -208,6 +236,25 @@ mod tests {
                 expected,
                 "{requirement} and {version}"
             );
+        }
+    }
+
+    #[test]
+    fn impossible_requirements_are_noticed() {
+        for (requirement, possible) in [
+            (">=12.4, <13.0", true),
+            (">=13.0, <12.4", false),
+            ("13.0, 12.9", false),
+            ("13.0, 13.0.88", true),
+            (">12.8, <12.9", false),
+            (">12.8.93, <12.9", true),
+            (">=13.0, <13.0", false),
+            (">13.0.87, <13.0.89", true),
+            (">13.0.88, <13.0.89", false),
+            ("<0.0", false),
+        ] {
+            let parsed: ToolkitRequirement = requirement.parse().unwrap();
+            assert_eq!(parsed.is_satisfiable(), possible, "{requirement}");
         }
     }
 

@@ -1,1 +1,21 @@
-//! Reads artifacts in parallel, counts what they hold, evaluates expectations.
+//! What an artifact ships for GPUs: reads files in parallel, counts what they hold, evaluates expectations.
+//!
+//! [`audit`] opens paths and gives a [`Report`]; [`render`] turns a report into a table or into versioned
+//! JSON through a writer. The crate reads files and never prints.
+#![allow(clippy::disallowed_methods, reason = "audit is a rim crate: it opens the files that it is given")]
+
+mod census;
+mod evaluate;
+mod mapped;
+pub mod render;
+mod report;
+mod run;
+
+pub use census::{ArchCount, ByteCount, Totals};
+pub use evaluate::{Evaluation, Outcome};
+pub use mapped::Bytes;
+pub use report::{DeviceState, FileReport, ImageReport, KernelReport, Report};
+pub use run::{NoProgress, Options, Progress, audit};
+
+/// The converter's mnemonic as SASS spells it, as a regular expression: E2M1 from any source type.
+pub const E2M1_CONVERSION: &str = r"^F2FP\.SATFINITE(\.RELU)?\.E2M1\.";

@@ -6,6 +6,7 @@
 mod exit;
 mod finding;
 mod location;
+pub mod render;
 
 pub use exit::ExitStatus;
 pub use finding::{Edit, Finding, Fix, Severity};

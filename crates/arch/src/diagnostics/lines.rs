@@ -1,0 +1,197 @@
+//! One line of output at a time: who says what about which file.
+
+/// A line that carries an error, or that says which command the next errors belong to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Line<'a> {
+    /// `ptxas FILE, line N; error : TEXT`
+    Ptx {
+        file: &'a str,
+        line: &'a str,
+        text: &'a str,
+    },
+    /// `nvcc fatal : TEXT` and the like: an error without a file.
+    Tool { tool: &'a str, text: &'a str },
+    /// `FILE(N): error: TEXT` of cudafe++, `FILE:N:M: error: TEXT` of a host compiler.
+    Source { file: &'a str, text: &'a str },
+    /// `CMake Error at FILE:N (…):`
+    CMake,
+    /// A line that names nvcc and a source: a command that Ninja or Make shows.
+    Command(&'a str),
+    /// Anything else.
+    Text(&'a str),
+}
+
+const TOOLS: [&str; 6] = ["nvcc", "ptxas", "nvlink", "fatbinary", "cicc", "cudafe++"];
+const LEVELS: [&str; 2] = ["fatal", "error"];
+
+/// CMake indents what it quotes, so leading blanks mean nothing.
+pub(super) fn line(raw: &str) -> Line<'_> {
+    let text = raw.trim();
+    if text.starts_with("CMake Error") {
+        return Line::CMake;
+    }
+    tool_line(text)
+        .or_else(|| source_line(text))
+        .or_else(|| {
+            let names_targets = ["--generate-code", "-gencode", "-arch"]
+                .iter()
+                .any(|option| text.contains(option));
+            (names_targets && text.contains("nvcc")).then_some(Line::Command(text))
+        })
+        .unwrap_or(Line::Text(text))
+}
+
+fn tool_line(text: &str) -> Option<Line<'_>> {
+    let (tool, rest) = TOOLS
+        .iter()
+        .find_map(|tool| Some((*tool, text.strip_prefix(tool)?.strip_prefix(' ')?)))?;
+    if let Some(message) = leveled(rest) {
+        return Some(Line::Tool { tool, text: message });
+    }
+    let (place, message) = rest.split_once("; ")?;
+    let (file, line) = place.rsplit_once(", line ")?;
+    Some(Line::Ptx {
+        file,
+        line,
+        text: leveled(message)?,
+    })
+}
+
+/// The text after `error   : ` or `fatal   : `.
+fn leveled(text: &str) -> Option<&str> {
+    let rest = LEVELS.iter().find_map(|level| text.strip_prefix(level))?;
+    Some(rest.trim_start().strip_prefix(':')?.trim_start())
+}
+
+fn source_line(text: &str) -> Option<Line<'_>> {
+    let (place, rest) = split_at_level(text)?;
+    let message = rest.split_once(':')?.1.trim_start();
+    let place = place.trim_end().strip_suffix(':')?;
+    let file = match place.strip_suffix(')').and_then(|place| place.rsplit_once('(')) {
+        Some((file, number)) if is_number(number) => file,
+        _ => {
+            let (file, _) = place
+                .split_once(':')
+                .filter(|(_, numbers)| numbers.split(':').all(is_number))?;
+            file
+        }
+    };
+    Some(Line::Source { file, text: message })
+}
+
+/// Splits before the level word of a compiler message.
+fn split_at_level(text: &str) -> Option<(&str, &str)> {
+    ["catastrophic error", "fatal error", "error"]
+        .iter()
+        .find_map(|level| {
+            let at = text.find(&format!(": {level}"))?;
+            let (place, rest) = text.split_at(at + 2);
+            // `error:` and `error #20:` are messages; `errors` is not.
+            let after = rest.strip_prefix(level)?;
+            (after.starts_with(':') || after.starts_with(" #")).then_some((place, rest))
+        })
+}
+
+fn is_number(text: &str) -> bool {
+    !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit())
+}
+
+/// What stands between the first pair of `quote`, `'` or `` ` ``, in `text`.
+pub(super) fn quoted(text: &str, quote: char) -> Option<&str> {
+    text.split(quote).nth(1)
+}
+
+/// The source that a PTX file of nvcc was made from, and the virtual architecture in its name.
+///
+/// nvcc names them `tmpxft_<pid>_<n>-<i>_quantize.compute_120.ptx`, and with `-objtemp`
+/// `…/quantize.cu.o.compute_120.ptx`; the architecture is there only if the run has several.
+pub(super) fn origin(ptx_path: &str) -> (String, Option<&str>) {
+    let name = ptx_path.rsplit('/').next().unwrap_or(ptx_path);
+    let name = name.strip_suffix(".ptx").unwrap_or(name);
+    let (name, arch) = match name.rsplit_once('.') {
+        Some((rest, arch)) if arch.starts_with("compute_") => (rest, Some(arch)),
+        _ => (name, None),
+    };
+    let name = name.strip_suffix(".o").unwrap_or(name);
+    let name = match name.strip_prefix("tmpxft_").and_then(|rest| rest.split_once('-')) {
+        Some((_, rest)) => rest.split_once('_').map_or(rest, |(_, source)| source),
+        None => name,
+    };
+    (name.to_owned(), arch)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Line, line, origin};
+
+    #[test]
+    fn lines_of_each_program() {
+        let cases = [
+            (
+                "ptxas /tmp/x.ptx, line 33; error   : Instruction 'cvt' not supported",
+                Line::Ptx {
+                    file: "/tmp/x.ptx",
+                    line: "33",
+                    text: "Instruction 'cvt' not supported",
+                },
+            ),
+            (
+                "    nvcc fatal   : Unsupported gpu architecture 'compute_101'",
+                Line::Tool {
+                    tool: "nvcc",
+                    text: "Unsupported gpu architecture 'compute_101'",
+                },
+            ),
+            (
+                "/src/gates.cu(10): error: identifier \"f\" is undefined",
+                Line::Source {
+                    file: "/src/gates.cu",
+                    text: "identifier \"f\" is undefined",
+                },
+            ),
+            (
+                "gates.cu(10): error #20: identifier \"f\" is undefined",
+                Line::Source {
+                    file: "gates.cu",
+                    text: "identifier \"f\" is undefined",
+                },
+            ),
+            (
+                "a.cu:3:10: fatal error: no.h: No such file or directory",
+                Line::Source {
+                    file: "a.cu",
+                    text: "no.h: No such file or directory",
+                },
+            ),
+            ("CMake Error at CMakeLists.txt:2 (project):", Line::CMake),
+            (
+                "1 error detected in the compilation of \"gates.cu\".",
+                Line::Text("1 error detected in the compilation of \"gates.cu\"."),
+            ),
+        ];
+        for (raw, expected) in cases {
+            assert_eq!(line(raw), expected, "{raw}");
+        }
+    }
+
+    #[test]
+    fn ptx_files_name_their_source() {
+        let cases = [
+            ("/tmp/tmpxft_00003c66_00000000-6_kr.ptx", "kr", None),
+            (
+                "/tmp/tmpxft_00003c75_00000000-7_fp_quantize.compute_120.ptx",
+                "fp_quantize",
+                Some("compute_120"),
+            ),
+            (
+                "CMakeFiles/s.dir/km.cu.o.compute_120.ptx",
+                "km.cu",
+                Some("compute_120"),
+            ),
+            ("kr.o.ptx", "kr", None),
+        ];
+        for (path, source, arch) in cases {
+            assert_eq!(origin(path), (source.to_owned(), arch), "{path}");
+        }
+    }
+}

@@ -1,0 +1,21 @@
+//! The keys of a list file.
+
+/// Every key.
+pub(crate) const KEYS: [&str; 13] = [
+    "why",
+    "ships",
+    "toolkit",
+    "device",
+    "architectures",
+    "per_source",
+    "baseline",
+    "same_code",
+    "size_over_baseline",
+    "expect",
+    "sources",
+    "expect_failure",
+    "optional",
+];
+
+/// Keys without which a list says too little to be built or judged.
+pub(crate) const REQUIRED: [&str; 3] = ["why", "ships", "architectures"];

@@ -1,0 +1,129 @@
+//! Expectations against what was found.
+
+use blockgate_arch::Arch;
+use blockgate_expect::{Expectation, Subject};
+use blockgate_fatbin::ImageKind;
+use blockgate_findings::ExitStatus;
+
+use crate::report::{FileReport, ImageReport};
+
+/// An expectation and what became of it.
+#[derive(Clone, Debug)]
+pub struct Evaluation {
+    /// The expectation.
+    pub expectation: Expectation,
+    /// The outcome, over all inputs together.
+    pub outcome: Outcome,
+}
+
+/// What an expectation came to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Outcome {
+    /// The count, and whether it satisfies the bound.
+    Checked {
+        /// What was counted.
+        found: u64,
+        /// Whether the bound holds.
+        holds: bool,
+    },
+    /// Something that the expectation asks about could not be read. That is a failure, never a pass.
+    NotChecked {
+        /// What stood in the way.
+        reason: String,
+    },
+}
+
+impl Evaluation {
+    /// 0 where it holds, 1 where it does not, 3 where it could not be checked.
+    pub fn status(&self) -> ExitStatus {
+        match self.outcome {
+            Outcome::Checked { holds: true, .. } => ExitStatus::Clean,
+            Outcome::Checked { holds: false, .. } => ExitStatus::Failed,
+            Outcome::NotChecked { .. } => ExitStatus::Unreadable,
+        }
+    }
+}
+
+/// Evaluates expectation number `index` of the options over all `files` together.
+pub(crate) fn evaluate(index: usize, expectation: &Expectation, files: &[FileReport]) -> Evaluation {
+    let outcome = match count(index, expectation, files) {
+        Ok(found) => Outcome::Checked { found, holds: expectation.holds(found) },
+        Err(reason) => Outcome::NotChecked { reason },
+    };
+    Evaluation { expectation: expectation.clone(), outcome }
+}
+
+fn count(index: usize, expectation: &Expectation, files: &[FileReport]) -> Result<u64, String> {
+    if let Some(file) = files.iter().find(|file| !file.read_in_full) {
+        return Err(format!("{} could not be read in full", file.path));
+    }
+    if expectation.member.is_some() && !files.iter().any(|file| has_member(file, expectation)) {
+        return Err("no archive member has a name like that".to_owned());
+    }
+    let images = || {
+        files
+            .iter()
+            .flat_map(|file| &file.images)
+            .filter(|image| image.counted && selects(expectation, image.member.as_deref()))
+    };
+    match &expectation.subject {
+        Subject::Cubins(pattern) => Ok(tally(images().filter(|image| {
+            image.is_cubin() && image.arch.is_some_and(|arch| pattern.matches(arch))
+        }))),
+        Subject::Ptx(pattern) => Ok(tally(images().filter(|image| {
+            image.kind == ImageKind::Ptx && image.arch.is_some_and(|arch| pattern.matches(arch))
+        }))),
+        Subject::Images(pattern) => {
+            Ok(tally(images().filter(|image| image.arch.is_some_and(|arch| pattern.matches(arch)))))
+        }
+        Subject::Sass { mnemonic: pattern, arch } => {
+            let asked = |image: &ImageReport| {
+                let in_scope = |found: Arch| arch.as_ref().is_none_or(|pattern| pattern.matches(found));
+                image.kind != ImageKind::Ptx && image.arch.is_none_or(in_scope)
+            };
+            images().filter(|image| asked(image)).try_fold(0, |sum: u64, image| {
+                if image.instructions.is_none() {
+                    return Err(format!("instructions of {} cannot be counted", describe(image)));
+                }
+                let matching = image.sass.iter().filter(|(mnemonic, _)| pattern.is_match(mnemonic));
+                Ok(sum + matching.map(|(_, count)| count).sum::<u64>())
+            })
+        }
+        Subject::PtxText(_) => {
+            images().filter(|image| image.kind == ImageKind::Ptx).try_fold(0, |sum: u64, image| {
+                match image.ptx_matches.get(index).copied().flatten() {
+                    Some(matches) => Ok(sum + matches),
+                    None => Err(format!("the text of {} cannot be searched", describe(image))),
+                }
+            })
+        }
+        Subject::Size => Ok(match &expectation.member {
+            None => files.iter().map(|file| file.size_bytes).sum(),
+            Some(_) => files
+                .iter()
+                .flat_map(|file| &file.members)
+                .filter(|(name, _)| selects(expectation, Some(name)))
+                .map(|(_, size_bytes)| size_bytes)
+                .sum(),
+        }),
+    }
+}
+
+/// Whether the expectation looks at the member; one without a glob looks at everything.
+fn selects(expectation: &Expectation, member: Option<&str>) -> bool {
+    expectation.member.as_ref().is_none_or(|glob| member.is_some_and(|name| glob.is_match(name)))
+}
+
+fn has_member(file: &FileReport, expectation: &Expectation) -> bool {
+    file.members.iter().any(|(name, _)| selects(expectation, Some(name)))
+}
+
+fn tally<T>(images: impl Iterator<Item = T>) -> u64 {
+    images.count() as u64
+}
+
+fn describe(image: &ImageReport) -> String {
+    let arch = image.arch.map_or_else(|| "unknown architecture".to_owned(), |arch| arch.to_string());
+    let member = image.member.as_ref().map_or_else(String::new, |member| format!("member `{member}`, "));
+    format!("the {arch} {} image ({member}offset {:#x})", image.kind.as_str(), image.offset_bytes)
+}

@@ -1,0 +1,58 @@
+//! The bytes of an input, mapped where that is possible.
+#![allow(unsafe_code, reason = "mapping a file is unsafe in itself; this module is the only place that does it")]
+
+use std::fs::File;
+use std::io::{self, Read};
+use std::ops::Deref;
+use std::path::Path;
+
+use memmap2::Mmap;
+
+/// The contents of one input file.
+#[derive(Debug)]
+pub enum Bytes {
+    /// Mapped from a regular file.
+    Mapped(Mmap),
+    /// Read into memory: pipes, devices and empty files cannot be mapped.
+    Owned(Vec<u8>),
+}
+
+/// What is read at most from something that is no regular file, in bytes.
+const MAX_STREAM_BYTES: u64 = 4 << 30;
+
+impl Bytes {
+    /// Maps the file at `path`, or reads it where it cannot be mapped.
+    ///
+    /// # Errors
+    /// When the file cannot be opened or read, is a folder, or is a stream of more than 4 GiB.
+    pub fn open(path: &Path) -> io::Result<Self> {
+        let mut file = File::open(path)?;
+        let metadata = file.metadata()?;
+        if metadata.is_dir() {
+            return Err(io::Error::new(io::ErrorKind::IsADirectory, "is a folder; name the files in it"));
+        }
+        if metadata.is_file() && metadata.len() > 0 {
+            // SAFETY: the mapping is private and read-only, and is only ever seen as bytes: no value of it
+            // is trusted twice. A file that another process cuts short while it is mapped ends this process
+            // with SIGBUS, which is the ordinary contract of tools that map their inputs.
+            return unsafe { Mmap::map(&file) }.map(Self::Mapped);
+        }
+        let mut bytes = Vec::new();
+        file.by_ref().take(MAX_STREAM_BYTES + 1).read_to_end(&mut bytes)?;
+        if bytes.len() as u64 > MAX_STREAM_BYTES {
+            return Err(io::Error::new(io::ErrorKind::FileTooLarge, "a stream of more than 4 GiB"));
+        }
+        Ok(Self::Owned(bytes))
+    }
+}
+
+impl Deref for Bytes {
+    type Target = [u8];
+
+    fn deref(&self) -> &[u8] {
+        match self {
+            Self::Mapped(map) => map,
+            Self::Owned(bytes) => bytes,
+        }
+    }
+}

@@ -1,0 +1,282 @@
+//! Tables for a terminal, at most 100 columns wide.
+
+use std::collections::BTreeMap;
+use std::io::{self, Write};
+
+use blockgate_arch::Arch;
+use blockgate_fatbin::Histogram;
+use blockgate_findings::Severity;
+use blockgate_findings::render::Palette;
+use comfy_table::{CellAlignment, ContentArrangement, Table, presets};
+use regex::Regex;
+
+use super::json::Mnemonics;
+use super::units::{bytes, count};
+use crate::E2M1_CONVERSION;
+use crate::census::Totals;
+use crate::evaluate::Outcome;
+use crate::report::{FileReport, ImageReport, Report};
+
+/// The widest table that is printed, in columns.
+const MAX_WIDTH_COLUMNS: u16 = 100;
+
+/// What a table shows beside the census.
+#[derive(Clone, Debug, Default)]
+pub struct HumanOptions {
+    /// Which mnemonics are listed with their counts.
+    pub mnemonics: Mnemonics,
+    /// Headers only were read, so that there are no instructions to show.
+    pub list_only: bool,
+    /// List the code sections of every image.
+    pub kernels: bool,
+    /// Colours.
+    pub palette: Palette,
+}
+
+/// Writes one census per input, then the expectations and findings.
+pub fn human(out: &mut dyn Write, report: &Report, options: &HumanOptions) -> io::Result<()> {
+    for file in &report.files {
+        write_file(out, file, options)?;
+    }
+    write_expectations(out, report, options.palette)?;
+    blockgate_findings::render::human(out, &report.findings, options.palette)
+}
+
+fn write_file(out: &mut dyn Write, file: &FileReport, options: &HumanOptions) -> io::Result<()> {
+    let images = match file.images.len() {
+        1 => "1 image".to_owned(),
+        number => format!("{} images", count(number as u64)),
+    };
+    writeln!(
+        out,
+        "{}: {}, {}, device code: {}, {images}",
+        options.palette.strong(&file.path),
+        file.format,
+        bytes(file.size_bytes),
+        file.device_code.as_str(),
+    )?;
+    if !file.images.is_empty() {
+        writeln!(out, "{}", census_table(file, options))?;
+    }
+    if file.totals.left_out > 0 {
+        writeln!(
+            out,
+            "left out: {} relocatable images, which the linked ones were made from",
+            count(file.totals.left_out)
+        )?;
+    }
+    if file.unattributed_bytes > 0 {
+        writeln!(out, "unattributed: {} in device-code sections", bytes(file.unattributed_bytes))?;
+    }
+    let uncertain = file.images.iter().filter(|image| !image.arch_certain).count();
+    if uncertain > 0 {
+        writeln!(out, "uncertain: {uncertain} images without a note could be plain or family-specific")?;
+    }
+    if !options.list_only {
+        write_mnemonics(out, &file.totals, &options.mnemonics)?;
+    }
+    if options.kernels {
+        write_kernels(out, file, &options.mnemonics)?;
+    }
+    writeln!(out)
+}
+
+/// One row per architecture and kind: cubins first, then PTX, then what can only be listed.
+fn census_table(file: &FileReport, options: &HumanOptions) -> Table {
+    let conversion = Regex::new(E2M1_CONVERSION).expect("the pattern is a constant that tests compile");
+    let mut rows: BTreeMap<RowKey, Row> = BTreeMap::new();
+    for image in file.images.iter().filter(|image| image.counted) {
+        let key = RowKey {
+            kind: kind_rank(image),
+            arch: image.arch.map(Arch::display_key),
+            name: image.arch.map_or_else(|| "?".to_owned(), |arch| arch.to_string()),
+            kind_name: image.kind.as_str(),
+        };
+        rows.entry(key).or_default().add(image, &conversion);
+    }
+    let mut table = Table::new();
+    table
+        .load_style(presets::NOTHING)
+        .set_content_arrangement(ContentArrangement::Dynamic)
+        .set_width(MAX_WIDTH_COLUMNS);
+    let mut header = vec!["arch", "kind", "images"];
+    if !options.list_only {
+        header.extend(["kernels", "instructions", "E2M1"]);
+    }
+    header.extend(["stored", "size"]);
+    table.set_header(header);
+    for (key, row) in &rows {
+        let mut cells = vec![key.name.clone(), key.kind_name.to_owned(), count(row.images)];
+        if !options.list_only {
+            let counted = |number: Option<u64>| number.map_or_else(|| "–".to_owned(), count);
+            let machine_code = key.kind_name == "cubin";
+            cells.push(counted(row.kernels));
+            cells.push(counted(row.instructions.filter(|_| machine_code)));
+            cells.push(counted(row.conversions.filter(|_| machine_code)));
+        }
+        cells.push(bytes(row.stored_bytes));
+        cells.push(row.size_bytes.map_or_else(|| "?".to_owned(), bytes));
+        table.add_row(cells);
+    }
+    for column in table.column_iter_mut().skip(2) {
+        column.set_cell_alignment(CellAlignment::Right);
+    }
+    table
+}
+
+#[derive(PartialEq, Eq, PartialOrd, Ord)]
+struct RowKey {
+    kind: u8,
+    arch: Option<blockgate_arch::DisplayKey>,
+    name: String,
+    kind_name: &'static str,
+}
+
+struct Row {
+    images: u64,
+    kernels: Option<u64>,
+    instructions: Option<u64>,
+    conversions: Option<u64>,
+    stored_bytes: u64,
+    size_bytes: Option<u64>,
+}
+
+impl Default for Row {
+    fn default() -> Self {
+        Self {
+            images: 0,
+            kernels: Some(0),
+            instructions: Some(0),
+            conversions: Some(0),
+            stored_bytes: 0,
+            size_bytes: Some(0),
+        }
+    }
+}
+
+impl Row {
+    fn add(&mut self, image: &ImageReport, conversion: &Regex) {
+        let sum = |total: Option<u64>, part: Option<u64>| Some(total? + part?);
+        let conversions =
+            image.instructions.map(|_| matching(&image.sass, |mnemonic| conversion.is_match(mnemonic)));
+        self.images += 1;
+        self.kernels = sum(self.kernels, image.kernel_count);
+        self.instructions = sum(self.instructions, image.instructions);
+        self.conversions = sum(self.conversions, conversions);
+        self.stored_bytes += image.stored_bytes;
+        self.size_bytes = sum(self.size_bytes, image.size_bytes);
+    }
+}
+
+fn kind_rank(image: &ImageReport) -> u8 {
+    match image.kind.as_str() {
+        "cubin" => 0,
+        "ptx" => 1,
+        "lto-ir" => 2,
+        _ => 3,
+    }
+}
+
+fn matching(histogram: &Histogram, accepts: impl Fn(&str) -> bool) -> u64 {
+    histogram.iter().filter(|(mnemonic, _)| accepts(mnemonic)).map(|(_, number)| number).sum()
+}
+
+/// One row per mnemonic that was asked for, one column per architecture; absent means zero and is printed as 0.
+fn write_mnemonics(out: &mut dyn Write, totals: &Totals, mnemonics: &Mnemonics) -> io::Result<()> {
+    let mut rows: BTreeMap<&str, BTreeMap<usize, u64>> = BTreeMap::new();
+    for (column, (_, histogram)) in totals.sass.iter().enumerate() {
+        for (mnemonic, number) in histogram.iter().filter(|(mnemonic, _)| mnemonics.shows(mnemonic)) {
+            rows.entry(mnemonic).or_default().insert(column, number);
+        }
+    }
+    if rows.is_empty() {
+        if mnemonics.all || !mnemonics.patterns.is_empty() {
+            writeln!(out, "no instruction has a mnemonic like that")?;
+        }
+        return Ok(());
+    }
+    let mut table = Table::new();
+    table.load_style(presets::NOTHING);
+    let mut header = vec!["mnemonic".to_owned()];
+    header.extend(totals.sass.iter().map(|(arch, _)| arch.to_string()));
+    table.set_header(header);
+    for (mnemonic, by_column) in &rows {
+        let mut cells = vec![(*mnemonic).to_owned()];
+        cells.extend(
+            (0..totals.sass.len()).map(|column| count(by_column.get(&column).copied().unwrap_or(0))),
+        );
+        table.add_row(cells);
+    }
+    for column in table.column_iter_mut().skip(1) {
+        column.set_cell_alignment(CellAlignment::Right);
+    }
+    writeln!(out, "{table}")
+}
+
+fn write_kernels(out: &mut dyn Write, file: &FileReport, mnemonics: &Mnemonics) -> io::Result<()> {
+    for image in file.images.iter().filter(|image| !image.kernels.is_empty()) {
+        let arch = image.arch.map_or_else(|| "?".to_owned(), |arch| arch.to_string());
+        let member = image.member.as_ref().map_or_else(String::new, |member| format!(" of {member}"));
+        writeln!(out, "{arch}{member}, offset {:#x}:", image.offset_bytes)?;
+        for kernel in &image.kernels {
+            let instructions =
+                kernel.instructions.map_or_else(|| "–".to_owned(), |number| count(number));
+            write!(out, "  {instructions:>9} instructions  {:>9}  ", bytes(kernel.code_bytes))?;
+            for (mnemonic, number) in kernel.sass.iter().filter(|(mnemonic, _)| mnemonics.shows(mnemonic)) {
+                write!(out, "{number} {mnemonic}  ")?;
+            }
+            writeln!(out, "{}", demangled(&kernel.name))?;
+        }
+    }
+    Ok(())
+}
+
+/// The name as a person wrote it, or as the compiler did where that cannot be told.
+fn demangled(name: &str) -> String {
+    cpp_demangle::Symbol::new(name)
+        .ok()
+        .and_then(|symbol| symbol.demangle().ok())
+        .unwrap_or_else(|| name.to_owned())
+}
+
+fn write_expectations(out: &mut dyn Write, report: &Report, palette: Palette) -> io::Result<()> {
+    for row in &report.evaluations {
+        let expression = &row.expectation.source;
+        match &row.outcome {
+            Outcome::Checked { found, holds: true } => {
+                writeln!(out, "holds: {expression} (found {})", count(*found))?;
+            }
+            Outcome::Checked { found, holds: false } => {
+                let label = palette.severity(Severity::Error, "fails:");
+                writeln!(out, "{label} {expression} (found {})", count(*found))?;
+            }
+            Outcome::NotChecked { reason } => {
+                let label = palette.severity(Severity::Error, "not checked:");
+                writeln!(out, "{label} {expression} ({reason})")?;
+            }
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use regex::Regex;
+
+    use crate::E2M1_CONVERSION;
+
+    #[test]
+    fn the_conversion_pattern_takes_every_source_type_and_no_unpacking() {
+        let conversion = Regex::new(E2M1_CONVERSION).unwrap();
+        for mnemonic in [
+            "F2FP.SATFINITE.E2M1.F32.PACK_AB_MERGE_C",
+            "F2FP.SATFINITE.RELU.E2M1.F32.PACK_AB_MERGE_C.RS",
+            "F2FP.SATFINITE.E2M1.BF16.UNPACK_B_MERGE_C",
+        ] {
+            assert!(conversion.is_match(mnemonic), "{mnemonic}");
+        }
+        for mnemonic in ["F2FP.F16.E2M1.UNPACK_B", "F2FP.SATFINITE.E2M3.F32.PACK_AB_MERGE_C"] {
+            assert!(!conversion.is_match(mnemonic), "{mnemonic}");
+        }
+    }
+}

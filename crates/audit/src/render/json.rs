@@ -1,0 +1,230 @@
+//! Schema `blockgate.audit/1`.
+//!
+//! These types are the contract with other programs. A field may be added; none is renamed or removed without a
+//! new schema number. Maps are sorted, numbers are raw.
+
+use std::collections::BTreeMap;
+use std::io::{self, Write};
+
+use blockgate_arch::Arch;
+use blockgate_findings::render::json::JsonFinding;
+use regex::Regex;
+use schemars::{JsonSchema, Schema};
+use serde::Serialize;
+
+use crate::census::{ArchCount, Totals};
+use crate::evaluate::{Evaluation, Outcome};
+use crate::report::{FileReport, ImageReport, KernelReport, Report};
+
+/// Writes `report` as schema `blockgate.audit/1`. `mnemonics` selects which instruction counts are written.
+pub fn json(out: &mut dyn Write, report: &Report, mnemonics: &Mnemonics) -> io::Result<()> {
+    let document = JsonReport {
+        schema: "blockgate.audit/1",
+        inputs: report.files.iter().map(|file| JsonInput::of(file, mnemonics)).collect(),
+        expectations: report.evaluations.iter().map(JsonEvaluation::from).collect(),
+        findings: report.findings.iter().map(JsonFinding::from).collect(),
+    };
+    serde_json::to_writer_pretty(&mut *out, &document)?;
+    writeln!(out)
+}
+
+/// The JSON Schema of what [`json`] writes.
+pub fn json_schema() -> Schema {
+    schemars::schema_for!(JsonReport<'_>)
+}
+
+/// Which mnemonics a report shows.
+#[derive(Clone, Debug, Default)]
+pub struct Mnemonics {
+    /// All of them.
+    pub all: bool,
+    /// Those that one of these finds a match in.
+    pub patterns: Vec<Regex>,
+}
+
+impl Mnemonics {
+    /// Whether `mnemonic` is shown.
+    pub fn shows(&self, mnemonic: &str) -> bool {
+        self.all || self.patterns.iter().any(|pattern| pattern.is_match(mnemonic))
+    }
+}
+
+#[derive(Serialize, JsonSchema)]
+#[schemars(title = "blockgate.audit/1")]
+struct JsonReport<'a> {
+    schema: &'static str,
+    inputs: Vec<JsonInput<'a>>,
+    expectations: Vec<JsonEvaluation>,
+    findings: Vec<JsonFinding<'a>>,
+}
+
+#[derive(Serialize, JsonSchema)]
+struct JsonInput<'a> {
+    path: &'a str,
+    format: &'a str,
+    size: u64,
+    device_code: &'static str,
+    images: Vec<JsonImage<'a>>,
+    totals: JsonTotals,
+}
+
+#[derive(Serialize, JsonSchema)]
+struct JsonImage<'a> {
+    member: Option<&'a str>,
+    section: Option<&'a str>,
+    region: u32,
+    offset: u64,
+    kind: &'static str,
+    arch: Option<String>,
+    arch_certain: bool,
+    relocatable: bool,
+    counted: bool,
+    compression: &'static str,
+    stored_size: u64,
+    size: Option<u64>,
+    toolkit: Option<String>,
+    kernels: Option<u64>,
+    instructions: Option<u64>,
+    sass: BTreeMap<String, u64>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    functions: Vec<JsonKernel<'a>>,
+}
+
+#[derive(Serialize, JsonSchema)]
+struct JsonKernel<'a> {
+    name: &'a str,
+    code_size: u64,
+    instructions: Option<u64>,
+    sass: BTreeMap<String, u64>,
+}
+
+/// The `totals` object, which the build summary has too.
+#[derive(Clone, Debug, Default, Serialize, JsonSchema)]
+pub struct JsonTotals {
+    cubins: BTreeMap<String, u64>,
+    ptx: BTreeMap<String, u64>,
+    other: BTreeMap<String, u64>,
+    left_out: u64,
+    kernels: BTreeMap<String, u64>,
+    instructions: BTreeMap<String, u64>,
+    sass: BTreeMap<String, BTreeMap<String, u64>>,
+    bytes: BTreeMap<String, JsonBytes>,
+    unattributed_bytes: u64,
+}
+
+#[derive(Clone, Copy, Debug, Serialize, JsonSchema)]
+struct JsonBytes {
+    stored: u64,
+    size: u64,
+}
+
+/// One evaluated expectation.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct JsonEvaluation {
+    expr: String,
+    found: Option<u64>,
+    holds: Option<bool>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    reason: Option<String>,
+}
+
+impl<'a> JsonInput<'a> {
+    fn of(file: &'a FileReport, mnemonics: &Mnemonics) -> Self {
+        Self {
+            path: &file.path,
+            format: file.format,
+            size: file.size_bytes,
+            device_code: file.device_code.as_str(),
+            images: file.images.iter().map(|image| JsonImage::of(image, mnemonics)).collect(),
+            totals: JsonTotals::of(&file.totals, file.unattributed_bytes, mnemonics),
+        }
+    }
+}
+
+impl<'a> JsonImage<'a> {
+    fn of(image: &'a ImageReport, mnemonics: &Mnemonics) -> Self {
+        Self {
+            member: image.member.as_deref(),
+            section: image.section,
+            region: image.region,
+            offset: image.offset_bytes,
+            kind: image.kind.as_str(),
+            arch: image.arch.map(|arch| arch.to_string()),
+            arch_certain: image.arch_certain,
+            relocatable: image.relocatable,
+            counted: image.counted,
+            compression: image.compression.as_str(),
+            stored_size: image.stored_bytes,
+            size: image.size_bytes,
+            toolkit: image.toolkit.map(|toolkit| toolkit.to_string()),
+            kernels: image.kernel_count,
+            instructions: image.instructions,
+            sass: shown(&image.sass, mnemonics),
+            functions: image.kernels.iter().map(|kernel| JsonKernel::of(kernel, mnemonics)).collect(),
+        }
+    }
+}
+
+impl<'a> JsonKernel<'a> {
+    fn of(kernel: &'a KernelReport, mnemonics: &Mnemonics) -> Self {
+        Self {
+            name: &kernel.name,
+            code_size: kernel.code_bytes,
+            instructions: kernel.instructions,
+            sass: shown(&kernel.sass, mnemonics),
+        }
+    }
+}
+
+impl JsonTotals {
+    /// The machine shape of `totals`.
+    pub fn of(totals: &Totals, unattributed_bytes: u64, mnemonics: &Mnemonics) -> Self {
+        Self {
+            cubins: by_name(&totals.cubins),
+            ptx: by_name(&totals.ptx),
+            other: by_name(&totals.other),
+            left_out: totals.left_out,
+            kernels: by_name(&totals.kernels),
+            instructions: by_name(&totals.instructions),
+            sass: totals
+                .sass
+                .iter()
+                .map(|(arch, histogram)| (arch.to_string(), shown(histogram, mnemonics)))
+                .collect(),
+            bytes: totals
+                .bytes
+                .iter()
+                .map(|(arch, bytes)| {
+                    (arch.to_string(), JsonBytes { stored: bytes.stored, size: bytes.size })
+                })
+                .collect(),
+            unattributed_bytes,
+        }
+    }
+}
+
+impl From<&Evaluation> for JsonEvaluation {
+    fn from(evaluation: &Evaluation) -> Self {
+        let expr = evaluation.expectation.source.clone();
+        match &evaluation.outcome {
+            Outcome::Checked { found, holds } => {
+                Self { expr, found: Some(*found), holds: Some(*holds), reason: None }
+            }
+            Outcome::NotChecked { reason } => {
+                Self { expr, found: None, holds: None, reason: Some(reason.clone()) }
+            }
+        }
+    }
+}
+
+fn by_name(rows: &[ArchCount]) -> BTreeMap<String, u64> {
+    rows.iter().map(|row| (Arch::to_string(&row.arch), row.count)).collect()
+}
+
+fn shown(histogram: &blockgate_fatbin::Histogram, mnemonics: &Mnemonics) -> BTreeMap<String, u64> {
+    histogram
+        .iter()
+        .filter(|(mnemonic, _)| mnemonics.shows(mnemonic))
+        .map(|(mnemonic, count)| (mnemonic.to_owned(), count))
+        .collect()
+}

@@ -1,0 +1,150 @@
+//! What an audit found out, as a model. The machine shapes are in `render`.
+
+use std::sync::Arc;
+
+use blockgate_arch::{Arch, ToolkitVersion};
+use blockgate_fatbin::{Compression, Histogram, ImageKind};
+use blockgate_findings::{ExitStatus, Finding};
+
+use crate::census::Totals;
+use crate::evaluate::Evaluation;
+
+/// The result of one audit run.
+#[derive(Debug)]
+pub struct Report {
+    /// One row per input, thin archives included, in the order in which they were given.
+    pub files: Vec<FileReport>,
+    /// One row per expectation, in the order in which they were given.
+    pub evaluations: Vec<Evaluation>,
+    /// Everything that is wrong or doubtful, inputs that could not be read included.
+    pub findings: Vec<Finding>,
+    /// Inputs or images that could not be read or checked, which no verdict may hide.
+    pub unreadable: bool,
+}
+
+impl Report {
+    /// The exit status. `strict` counts warnings as errors.
+    pub fn status(&self, strict: bool) -> ExitStatus {
+        let findings = self
+            .findings
+            .iter()
+            .fold(ExitStatus::Clean, |status, finding| status.and(ExitStatus::of(finding.severity, strict)));
+        let expectations =
+            self.evaluations.iter().fold(ExitStatus::Clean, |status, row| status.and(row.status()));
+        let reading = if self.unreadable { ExitStatus::Unreadable } else { ExitStatus::Clean };
+        findings.and(expectations).and(reading)
+    }
+}
+
+/// One input.
+#[derive(Debug)]
+pub struct FileReport {
+    /// The path as it was given.
+    pub path: String,
+    /// `elf-shared`, `archive` and so on; `unknown` where the file could not be read.
+    pub format: &'static str,
+    /// Size of the file in bytes; 0 where it could not be opened.
+    pub size_bytes: u64,
+    /// What kind of device code the file holds.
+    pub device_code: DeviceState,
+    /// Members of an archive with their sizes in bytes; empty for other files.
+    pub members: Vec<(Arc<str>, u64)>,
+    /// Every image, in file order.
+    pub images: Vec<ImageReport>,
+    /// Sums over the images.
+    pub totals: Totals,
+    /// Bytes in the device-code sections that no region, entry or image accounts for.
+    pub unattributed_bytes: u64,
+    /// Whether every member, region and entry could be read, so that what is listed is all there is.
+    pub read_in_full: bool,
+}
+
+/// Whether there is device code, so that an empty answer is never mistaken for a clean one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum DeviceState {
+    /// Machine code, with or without PTX.
+    Present,
+    /// PTX only.
+    PtxOnly,
+    /// LTO-IR only: there is nothing that could be counted before it is linked.
+    LtoOnly,
+    /// None at all.
+    None,
+    /// There is some, or there may be, and it could not be read.
+    Unreadable,
+}
+
+impl DeviceState {
+    /// The word that reports use.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Present => "present",
+            Self::PtxOnly => "ptx-only",
+            Self::LtoOnly => "lto-only",
+            Self::None => "none",
+            Self::Unreadable => "unreadable",
+        }
+    }
+}
+
+/// One image: a cubin, a PTX text, LTO-IR or something else that a fat binary names.
+#[derive(Debug)]
+pub struct ImageReport {
+    /// The archive member that holds it.
+    pub member: Option<Arc<str>>,
+    /// The section of the host file that holds it.
+    pub section: Option<&'static str>,
+    /// Running number of its region in the file.
+    pub region: u32,
+    /// Absolute offset of its entry header in bytes.
+    pub offset_bytes: u64,
+    /// What it is.
+    pub kind: ImageKind,
+    /// The architecture; `None` only where neither the entry nor the image names one.
+    pub arch: Option<Arch>,
+    /// A bare cubin whose note is gone could be plain or family; then this is false.
+    pub arch_certain: bool,
+    /// Whether it is input to a device link.
+    pub relocatable: bool,
+    /// Whether totals and expectations count it: relocatable images are left out where the same file also holds
+    /// the images that were linked from them, or every kernel would count twice.
+    pub counted: bool,
+    /// How it is stored.
+    pub compression: Compression,
+    /// Size in the file in bytes.
+    pub stored_bytes: u64,
+    /// Size when decoded, in bytes, where it is known.
+    pub size_bytes: Option<u64>,
+    /// The toolkit that made it.
+    pub toolkit: Option<ToolkitVersion>,
+    /// Number of kernels (entry functions), where the image was inspected.
+    pub kernel_count: Option<u64>,
+    /// Number of instructions; `None` where they cannot be counted, which is not the same as none.
+    pub instructions: Option<u64>,
+    /// Instructions by mnemonic.
+    pub sass: Histogram,
+    /// Code sections by kernel, where they were asked for.
+    pub kernels: Vec<KernelReport>,
+    /// Matches of each `ptx_text` expectation, by its position in the options.
+    pub(crate) ptx_matches: Vec<Option<u64>>,
+}
+
+impl ImageReport {
+    /// Whether it is machine code.
+    pub fn is_cubin(&self) -> bool {
+        self.kind == ImageKind::Cubin
+    }
+}
+
+/// One code section of a cubin.
+#[derive(Debug)]
+pub struct KernelReport {
+    /// The name as the compiler wrote it.
+    pub name: String,
+    /// Size of its machine code in bytes.
+    pub code_bytes: u64,
+    /// Number of instructions.
+    pub instructions: Option<u64>,
+    /// Instructions by mnemonic.
+    pub sass: Histogram,
+}

@@ -1,0 +1,363 @@
+//! One audit run: open, read, inspect in parallel, sum up, evaluate.
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use blockgate_expect::{Expectation, Pattern, Subject};
+use blockgate_fatbin::{Artifact, DeviceCode, Image, ImageKind, InspectOptions, Limits};
+use blockgate_findings::{ArtifactPlace, Finding, Location, Severity};
+use rayon::prelude::*;
+
+use crate::census::Totals;
+use crate::evaluate::evaluate;
+use crate::mapped::Bytes;
+use crate::report::{DeviceState, FileReport, ImageReport, KernelReport, Report};
+
+/// What an audit looks at.
+#[derive(Clone, Debug, Default)]
+pub struct Options {
+    /// Read headers only: nothing is decompressed, no instruction is counted.
+    pub list_only: bool,
+    /// Keep the code sections of every image, not just their number.
+    pub kernels: bool,
+    /// What must hold of the inputs together.
+    pub expectations: Vec<Expectation>,
+    /// What the reader accepts.
+    pub limits: Limits,
+}
+
+/// Told about the work as it goes on, from several threads.
+pub trait Progress: Sync {
+    /// `count` more images are to be inspected.
+    fn found(&self, count: u64);
+    /// One image has been inspected.
+    fn inspected(&self);
+}
+
+/// Nobody watches.
+pub struct NoProgress;
+
+impl Progress for NoProgress {
+    fn found(&self, _count: u64) {}
+    fn inspected(&self) {}
+}
+
+/// Audits `paths`. Whatever goes wrong is in the report: an input that could not be read is a finding and makes
+/// the report's status 3.
+pub fn audit(paths: &[PathBuf], options: &Options, progress: &dyn Progress) -> Report {
+    let outcomes: Vec<FileOutcome> =
+        paths.par_iter().map(|path| audit_file(path, options, progress)).collect();
+    let mut report =
+        Report { files: Vec::new(), evaluations: Vec::new(), findings: Vec::new(), unreadable: false };
+    for outcome in outcomes {
+        report.files.push(outcome.file);
+        report.findings.extend(outcome.findings);
+        report.unreadable |= outcome.unreadable;
+    }
+    for (index, expectation) in options.expectations.iter().enumerate() {
+        if expectation.counts_converter_in_ptx_text() {
+            report.findings.push(converter_in_ptx_text(expectation, paths));
+        }
+        report.evaluations.push(evaluate(index, expectation, &report.files));
+    }
+    report
+}
+
+struct FileOutcome {
+    file: FileReport,
+    findings: Vec<Finding>,
+    unreadable: bool,
+}
+
+fn audit_file(path: &Path, options: &Options, progress: &dyn Progress) -> FileOutcome {
+    let mut outcome = FileOutcome {
+        file: FileReport {
+            path: path.display().to_string(),
+            format: "unknown",
+            size_bytes: 0,
+            device_code: DeviceState::Unreadable,
+            members: Vec::new(),
+            images: Vec::new(),
+            totals: Totals::default(),
+            unattributed_bytes: 0,
+            read_in_full: true,
+        },
+        findings: Vec::new(),
+        unreadable: false,
+    };
+    let bytes = match Bytes::open(path) {
+        Ok(bytes) => bytes,
+        Err(error) => {
+            outcome.cannot_read(None, None, format!("cannot be opened: {error}"));
+            return outcome;
+        }
+    };
+    outcome.file.size_bytes = bytes.len() as u64;
+    let artifact = match blockgate_fatbin::read(&bytes, &options.limits) {
+        Ok(artifact) => artifact,
+        Err(error) => {
+            outcome.cannot_read(error.member().map(ToString::to_string), Some(error.offset()), what(&error));
+            return outcome;
+        }
+    };
+    outcome.file.format = artifact.format.as_str();
+    let mut states = Vec::new();
+    outcome.take(&artifact, None, &mut states, options, progress);
+    for external in &artifact.external {
+        // Members of a thin archive are named relative to the folder that the archive lies in.
+        let member_path = path.parent().unwrap_or(Path::new("")).join(&external.path);
+        let name: Arc<str> = external.path.as_str().into();
+        let member_bytes = match Bytes::open(&member_path) {
+            Ok(bytes) => bytes,
+            Err(error) => {
+                let message = format!("the thin archive's member cannot be opened: {error}");
+                outcome.cannot_read(Some(name.to_string()), Some(external.offset), message);
+                states.push(DeviceState::Unreadable);
+                continue;
+            }
+        };
+        match blockgate_fatbin::read(&member_bytes, &options.limits) {
+            Ok(artifact) => outcome.take(&artifact, Some(&name), &mut states, options, progress),
+            Err(error) => {
+                outcome.cannot_read(Some(name.to_string()), Some(error.offset()), what(&error));
+                states.push(DeviceState::Unreadable);
+            }
+        }
+    }
+    outcome.file.read_in_full &= !states.contains(&DeviceState::Unreadable);
+    outcome.file.device_code = overall(&states);
+    leave_out_prelinked(&mut outcome.file.images);
+    outcome.file.totals = Totals::of(&outcome.file.images);
+    outcome
+}
+
+impl FileOutcome {
+    /// Adds what `artifact` holds; `external` names it where it is a member of a thin archive.
+    fn take(
+        &mut self,
+        artifact: &Artifact<'_>,
+        external: Option<&Arc<str>>,
+        states: &mut Vec<DeviceState>,
+        options: &Options,
+        progress: &dyn Progress,
+    ) {
+        for member in &artifact.members {
+            if let Some(name) = external.or(member.name.as_ref()) {
+                self.file.members.push((Arc::clone(name), member.data.len() as u64));
+            }
+            states.push(state_of(member.device_code));
+        }
+        self.file.unattributed_bytes += artifact.unattributed_bytes;
+        for defect in &artifact.defects {
+            self.file.read_in_full &= defect.severity != blockgate_fatbin::DefectSeverity::Error;
+            self.defect(defect, external);
+        }
+        progress.found(artifact.images.len() as u64);
+        let inspected: Vec<(ImageReport, Vec<Trouble>)> = artifact
+            .images
+            .par_iter()
+            .map(|image| {
+                let result = inspect(image, external, options);
+                progress.inspected();
+                result
+            })
+            .collect();
+        for (image, troubles) in inspected {
+            self.file.images.push(image);
+            for trouble in troubles {
+                match trouble {
+                    Trouble::Unreadable(error) => {
+                        let member = external.map(ToString::to_string).or(error.member().map(ToString::to_string));
+                        self.cannot_read(member, Some(error.offset()), what(&error));
+                    }
+                    Trouble::Defect(defect) => self.defect(&defect, external),
+                }
+            }
+        }
+    }
+
+    fn cannot_read(&mut self, member: Option<String>, offset_bytes: Option<u64>, message: String) {
+        self.unreadable = true;
+        self.findings.push(Finding {
+            rule: "unreadable",
+            severity: Severity::Error,
+            message,
+            location: self.place(member, offset_bytes),
+            notes: Vec::new(),
+            fix: None,
+        });
+    }
+
+    fn defect(&mut self, defect: &blockgate_fatbin::Defect, external: Option<&Arc<str>>) {
+        let severity = match defect.severity {
+            blockgate_fatbin::DefectSeverity::Error => Severity::Error,
+            blockgate_fatbin::DefectSeverity::Warning => Severity::Warning,
+            blockgate_fatbin::DefectSeverity::Info => Severity::Info,
+        };
+        self.unreadable |= severity == Severity::Error;
+        let member = external.or(defect.member.as_ref()).map(ToString::to_string);
+        self.findings.push(Finding {
+            rule: defect.rule,
+            severity,
+            message: format!("expected {}, found {}", defect.expected, defect.found),
+            location: self.place(member, Some(defect.offset)),
+            notes: Vec::new(),
+            fix: None,
+        });
+    }
+
+    fn place(&self, member: Option<String>, offset_bytes: Option<u64>) -> Location {
+        Location::Artifact(ArtifactPlace { path: self.file.path.clone(), member, offset_bytes })
+    }
+}
+
+/// The error without its place, which the finding has in fields of its own.
+fn what(error: &blockgate_fatbin::Error) -> String {
+    format!("expected {}, found {}", error.expected(), error.found())
+}
+
+enum Trouble {
+    Unreadable(blockgate_fatbin::Error),
+    Defect(blockgate_fatbin::Defect),
+}
+
+/// Inspects one image. The report row exists whatever happens, so that nothing that is in the file goes missing.
+fn inspect(image: &Image<'_>, external: Option<&Arc<str>>, options: &Options) -> (ImageReport, Vec<Trouble>) {
+    let mut row = ImageReport {
+        member: external.or(image.member.as_ref()).cloned(),
+        section: image.section,
+        region: image.region,
+        offset_bytes: image.offset,
+        kind: image.kind,
+        arch: image.declared,
+        arch_certain: true,
+        relocatable: image.relocatable,
+        counted: true,
+        compression: image.compression,
+        stored_bytes: image.stored_size,
+        size_bytes: image.size,
+        toolkit: None,
+        kernel_count: None,
+        instructions: None,
+        sass: blockgate_fatbin::Histogram::default(),
+        kernels: Vec::new(),
+        ptx_matches: vec![None; options.expectations.len()],
+    };
+    let mut troubles = Vec::new();
+    // LTO-IR and unknown kinds are listed, never unpacked. A bare cubin or PTX file has no entry header that
+    // would name its architecture, so that one is inspected even for a listing.
+    let opaque = !matches!(image.kind, ImageKind::Cubin | ImageKind::Ptx);
+    if opaque || (options.list_only && image.declared.is_some()) {
+        return (row, troubles);
+    }
+    match image.inspect(&options.limits, &InspectOptions { sass: !options.list_only }) {
+        Ok(inspection) => {
+            row.arch = Some(inspection.arch);
+            row.arch_certain = !inspection.arch_evidence.plain_or_family;
+            row.relocatable = inspection.relocatable;
+            row.size_bytes = Some(inspection.size);
+            row.toolkit = inspection.toolkit;
+            row.kernel_count = Some(match &inspection.ptx {
+                Some(ptx) => ptx.entries.len() as u64,
+                None => inspection.kernels.iter().filter(|kernel| kernel.is_entry).count() as u64,
+            });
+            row.instructions = inspection.instructions;
+            row.sass = inspection.sass;
+            if options.kernels {
+                row.kernels = inspection
+                    .kernels
+                    .into_iter()
+                    .map(|kernel| KernelReport {
+                        name: kernel.name,
+                        code_bytes: kernel.code_bytes,
+                        instructions: kernel.instructions,
+                        sass: kernel.sass,
+                    })
+                    .collect();
+            }
+            troubles.extend(inspection.defects.into_iter().map(Trouble::Defect));
+        }
+        Err(error) => troubles.push(Trouble::Unreadable(error)),
+    }
+    if image.kind == ImageKind::Ptx && troubles.iter().all(|trouble| matches!(trouble, Trouble::Defect(_))) {
+        search_ptx(image, options, &mut row, &mut troubles);
+    }
+    (row, troubles)
+}
+
+fn search_ptx(image: &Image<'_>, options: &Options, row: &mut ImageReport, troubles: &mut Vec<Trouble>) {
+    let patterns: Vec<(usize, &Pattern)> = options
+        .expectations
+        .iter()
+        .enumerate()
+        .filter_map(|(index, expectation)| match &expectation.subject {
+            Subject::PtxText(pattern) => Some((index, pattern)),
+            _ => None,
+        })
+        .collect();
+    if patterns.is_empty() {
+        return;
+    }
+    match image.decode(&options.limits) {
+        Ok(text) => {
+            let text = String::from_utf8_lossy(&text);
+            for (index, pattern) in patterns {
+                row.ptx_matches[index] = Some(pattern.count_in(&text) as u64);
+            }
+        }
+        Err(error) => troubles.push(Trouble::Unreadable(error)),
+    }
+}
+
+/// A linked object that still holds the images it was linked from would count every kernel twice.
+fn leave_out_prelinked(images: &mut [ImageReport]) {
+    let linked: BTreeSet<Option<Arc<str>>> = images
+        .iter()
+        .filter(|image| !image.relocatable && image.is_cubin())
+        .map(|image| image.member.clone())
+        .collect();
+    for image in images.iter_mut().filter(|image| image.relocatable) {
+        image.counted = !linked.contains(&image.member);
+    }
+}
+
+fn state_of(code: DeviceCode) -> DeviceState {
+    match code {
+        DeviceCode::Present => DeviceState::Present,
+        DeviceCode::PtxOnly => DeviceState::PtxOnly,
+        DeviceCode::LtoOnly => DeviceState::LtoOnly,
+        DeviceCode::None => DeviceState::None,
+        DeviceCode::Unreadable => DeviceState::Unreadable,
+    }
+}
+
+/// The state of a file from those of its members: what could not be read outweighs everything.
+fn overall(states: &[DeviceState]) -> DeviceState {
+    [DeviceState::Unreadable, DeviceState::Present, DeviceState::PtxOnly, DeviceState::LtoOnly]
+        .into_iter()
+        .find(|state| states.contains(state))
+        .unwrap_or(DeviceState::None)
+}
+
+fn converter_in_ptx_text(expectation: &Expectation, paths: &[PathBuf]) -> Finding {
+    Finding {
+        rule: "converter-in-ptx-text",
+        severity: Severity::Warning,
+        message: format!(
+            "`{}` looks for the converter in PTX, where a correct build need not have it",
+            expectation.source
+        ),
+        location: Location::Artifact(ArtifactPlace {
+            path: paths.first().map_or_else(String::new, |path| path.display().to_string()),
+            member: None,
+            offset_bytes: None,
+        }),
+        notes: vec![
+            "under a combined or per-source list the PTX comes from the plain pass, which holds no conversion; count it in \
+             machine code: sass(F2FP\\.SATFINITE\\.E2M1) >= 1"
+                .to_owned(),
+        ],
+        fix: None,
+    }
+}

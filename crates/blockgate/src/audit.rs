@@ -1,0 +1,100 @@
+//! `blockgate audit`: what files hold for GPUs, and whether that is what they should hold.
+
+use std::path::PathBuf;
+
+use blockgate_audit::render::{self, HumanOptions, Mnemonics};
+use blockgate_audit::Options;
+use blockgate_expect::Expectation;
+use blockgate_findings::ExitStatus;
+use clap::ValueEnum;
+use regex::Regex;
+
+use crate::progress::Bar;
+use crate::terminal;
+
+/// Say what files hold for GPUs: cubins, PTX targets, instruction counts.
+///
+/// Reads ELF objects, executables and shared objects, archives (GNU, BSD, thin), fat binaries, cubins and PTX,
+/// without any NVIDIA tool. Exit status: 0 clean, 1 a finding of severity error or a failed expectation, 2 usage,
+/// 3 something could not be read or checked.
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// Files to audit.
+    #[arg(required = true, value_name = "FILE")]
+    files: Vec<PathBuf>,
+
+    /// Something that must hold of the files together, for example `sass(F2FP\.SATFINITE\.E2M1)@sm_121a > 0`.
+    ///
+    /// Subjects: cubins(ARCH), ptx(ARCH), images(ARCH), sass(REGEX)[@ARCH], ptx_text(REGEX), size; then one of
+    /// == != < <= > >= and a number; optionally `in MEMBER-GLOB`. ARCH may hold a `*`.
+    #[arg(long = "expect", value_name = "EXPR", value_parser = parse_expectation)]
+    expect: Vec<Expectation>,
+
+    /// Count instructions whose full mnemonic this finds a match in.
+    #[arg(long, value_name = "REGEX")]
+    sass: Vec<Regex>,
+
+    /// Count instructions of every mnemonic.
+    #[arg(long)]
+    sass_histogram: bool,
+
+    /// List the code of every kernel.
+    #[arg(long)]
+    kernels: bool,
+
+    /// Read headers only: no decompression, no instruction counts.
+    #[arg(long, conflicts_with_all = ["expect", "sass", "sass_histogram", "kernels"])]
+    list_only: bool,
+
+    /// How to print the report.
+    #[arg(long, value_enum, default_value_t = Format::Human)]
+    format: Format,
+
+    /// Treat warnings as errors.
+    #[arg(long)]
+    strict: bool,
+
+    /// No progress bar.
+    #[arg(long, short)]
+    quiet: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Format {
+    /// A table.
+    Human,
+    /// Schema `blockgate.audit/1`.
+    Json,
+}
+
+/// Audits the files and prints the report to standard output.
+///
+/// # Errors
+/// When standard output cannot be written.
+pub fn run(args: &Args) -> anyhow::Result<ExitStatus> {
+    let options = Options {
+        list_only: args.list_only,
+        kernels: args.kernels,
+        expectations: args.expect.clone(),
+        ..Options::default()
+    };
+    let bar = Bar::new(args.quiet);
+    let report = blockgate_audit::audit(&args.files, &options, &bar);
+    bar.finish();
+    let mnemonics = Mnemonics { all: args.sass_histogram, patterns: args.sass.clone() };
+    let human = HumanOptions {
+        mnemonics: mnemonics.clone(),
+        list_only: args.list_only,
+        kernels: args.kernels,
+        palette: terminal::palette(),
+    };
+    terminal::print(|out| match args.format {
+        Format::Json => render::json(out, &report, &mnemonics),
+        Format::Human => render::human(out, &report, &human),
+    })?;
+    Ok(report.status(args.strict))
+}
+
+fn parse_expectation(text: &str) -> Result<Expectation, String> {
+    text.parse().map_err(|error: blockgate_expect::ExpectationError| error.to_string())
+}

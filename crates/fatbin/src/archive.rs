@@ -1,0 +1,175 @@
+//! Archives: GNU, BSD and thin.
+
+use std::sync::Arc;
+
+use object::archive::Header;
+
+use crate::DefectSeverity;
+use crate::artifact::{DeviceCode, ExternalMember, FOREIGN, Reader};
+use crate::view::{View, first_bytes};
+
+const MAGIC: &[u8; 8] = b"!<arch>\n";
+const THIN_MAGIC: &[u8; 8] = b"!<thin>\n";
+const HEADER_BYTES: u64 = size_of::<Header>() as u64;
+
+/// Whether `bytes` are an archive, and whether it is a thin one.
+pub(crate) fn recognise(bytes: &[u8]) -> Option<bool> {
+    if bytes.starts_with(MAGIC) {
+        Some(false)
+    } else if bytes.starts_with(THIN_MAGIC) {
+        Some(true)
+    } else {
+        None
+    }
+}
+
+/// Reads every member. A header that makes no sense ends the walk, since there is no way to find the next one.
+pub(crate) fn read<'a>(reader: &mut Reader<'a, '_>, view: &View<'a>, thin: bool) {
+    let mut names: Option<&'a [u8]> = None;
+    let mut at = MAGIC.len() as u64;
+    while at < view.len() {
+        // Members start at even offsets; a last newline may pad the file.
+        if view.len() - at < HEADER_BYTES && view.bytes().ends_with(b"\n") && view.len() - at == 1 {
+            return;
+        }
+        let header: &Header = match view.pod(at, "an archive member header") {
+            Ok(header) => header,
+            Err(error) => return reader.defect(error.into_defect("archive-cut")),
+        };
+        if header.terminator != object::archive::TERMINATOR {
+            let found = first_bytes(&header.terminator);
+            let error = view.error(at + 58, "the end of a member header (60 0a)", found);
+            return reader.defect(error.into_defect("archive-member-header"));
+        }
+        let Some(size) = decimal(&header.size) else {
+            let found = format!("`{}`", String::from_utf8_lossy(&header.size));
+            let error = view.error(at + 48, "a member size in decimal digits", found);
+            return reader.defect(error.into_defect("archive-member-header"));
+        };
+        let name = header.name.trim_ascii_end();
+        let special = is_special(name);
+        let content_at = at + HEADER_BYTES;
+        if thin && !special {
+            match long_name(name, names) {
+                Some(path) => reader.external.push(ExternalMember { path, offset: at }),
+                None => {
+                    let error = view.error(at, "a path from the archive's name table", quoted(name));
+                    reader.defect(error.into_defect("archive-member-name"));
+                }
+            }
+            if reader.external.len() >= reader.limits.max_members {
+                return too_many(reader, view, at);
+            }
+            at = content_at;
+            continue;
+        }
+        let content = match view.range(at + 48, content_at, size, "an archive member") {
+            Ok(content) => content,
+            Err(error) => {
+                let mut defect = error.into_defect("archive-cut");
+                defect.member = long_name(name, names).map(Arc::from);
+                return reader.defect(defect);
+            }
+        };
+        if name == b"//" {
+            names = Some(content.bytes());
+        } else if !special {
+            read_member(reader, view, &content, at, name, names);
+            if reader.members.len() >= reader.limits.max_members {
+                return too_many(reader, view, at);
+            }
+        }
+        // A size within the file was checked above, so this cannot overflow.
+        at = content_at + size + size % 2;
+    }
+}
+
+fn read_member<'a>(
+    reader: &mut Reader<'a, '_>,
+    view: &View<'a>,
+    content: &View<'a>,
+    header_at: u64,
+    name: &[u8],
+    names: Option<&[u8]>,
+) {
+    let mut content_at = header_at + HEADER_BYTES;
+    let mut bytes = content.bytes();
+    let name = if let Some(length) = name.strip_prefix(b"#1/") {
+        // BSD: the name stands before the content and counts in its size.
+        let split = decimal(length)
+            .and_then(|length| usize::try_from(length).ok())
+            .and_then(|length| bytes.split_at_checked(length));
+        let Some((name, rest)) = split else {
+            let error = view.error(header_at, "a name within the member", quoted(name));
+            return reader.defect(error.into_defect("archive-member-name"));
+        };
+        content_at += name.len() as u64;
+        bytes = rest;
+        let end = name.iter().position(|&byte| byte == 0).unwrap_or(name.len());
+        String::from_utf8_lossy(name.get(..end).unwrap_or(name)).into_owned()
+    } else if let Some(name) = long_name(name, names) {
+        name
+    } else {
+        let error = view.error(header_at, "a name from the archive's name table", quoted(name));
+        reader.defect(error.into_defect("archive-member-name"));
+        String::from_utf8_lossy(name).into_owned()
+    };
+    if name.starts_with("__.SYMDEF") {
+        return;
+    }
+    let member = View::new(bytes, Some(Arc::from(name)), content_at);
+    if let Err(error) = reader.read_member(&member) {
+        // Archives may carry text or metadata. What is ELF or known to be able to hold device code must be read.
+        let opaque = bytes.starts_with(&object::elf::ELFMAG)
+            || FOREIGN.iter().any(|(magic, _)| bytes.starts_with(magic));
+        let mut defect = error.into_defect("unreadable-member");
+        let device_code = if opaque {
+            DeviceCode::Unreadable
+        } else {
+            defect.rule = "member-of-other-kind";
+            defect.severity = DefectSeverity::Info;
+            DeviceCode::None
+        };
+        reader.defect(defect);
+        reader.add_member(&member, device_code);
+    }
+}
+
+fn too_many(reader: &mut Reader<'_, '_>, view: &View<'_>, at: u64) {
+    let expected = format!("at most {} members", reader.limits.max_members);
+    let error = view.error(at, expected, "more");
+    reader.defect(error.into_defect("limit-members"));
+}
+
+/// The symbol tables and name table of GNU archives, and the symbol tables of Darwin's short names.
+fn is_special(name: &[u8]) -> bool {
+    matches!(name, b"/" | b"//" | b"/SYM64/") || name.starts_with(b"__.SYMDEF")
+}
+
+/// A name in the header, ended by `/` in GNU archives, or `/123`: byte 123 of the name table, up to `/` and newline.
+fn long_name(name: &[u8], names: Option<&[u8]>) -> Option<String> {
+    let Some(start) = name.strip_prefix(b"/") else {
+        let name = name.strip_suffix(b"/").unwrap_or(name);
+        return Some(String::from_utf8_lossy(name).into_owned());
+    };
+    let rest = names?.get(usize::try_from(decimal(start)?).ok()?..)?;
+    let end = rest
+        .iter()
+        .position(|&byte| byte == b'\n' || byte == 0)
+        .unwrap_or(rest.len());
+    let name = rest.get(..end)?;
+    let name = name.strip_suffix(b"/").unwrap_or(name);
+    (!name.is_empty()).then(|| String::from_utf8_lossy(name).into_owned())
+}
+
+fn decimal(field: &[u8]) -> Option<u64> {
+    let digits = field.trim_ascii();
+    if digits.is_empty() || !digits.iter().all(u8::is_ascii_digit) {
+        return None;
+    }
+    std::str::from_utf8(digits).ok()?.parse().ok()
+}
+
+fn quoted(name: &[u8]) -> String {
+    format!("`{}`", String::from_utf8_lossy(name))
+}

@@ -1,0 +1,220 @@
+//! The part of ELF that host files and cubins share: header, sections, symbols.
+
+use std::fmt;
+
+use object::LittleEndian as LE;
+use object::elf;
+
+use crate::error::Error;
+use crate::view::{View, first_bytes};
+
+/// CUDA's machine number in an ELF header, `EM_CUDA`.
+pub(crate) const MACHINE_CUDA: u16 = 190;
+
+/// A 64-bit little-endian ELF file whose section table was found.
+#[derive(Clone, Debug)]
+pub(crate) struct Elf<'a> {
+    view: View<'a>,
+    header: &'a elf::FileHeader64<LE>,
+    sections: Vec<Section<'a>>,
+}
+
+/// A section, with its name resolved.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Section<'a> {
+    pub(crate) name: &'a [u8],
+    pub(crate) header: &'a elf::SectionHeader64<LE>,
+    /// Where the header is, for errors about what it says.
+    header_at: u64,
+}
+
+impl<'a> Elf<'a> {
+    /// Reads header, section table and section names.
+    pub(crate) fn parse(view: View<'a>) -> Result<Self, Error> {
+        let header: &elf::FileHeader64<LE> = view.pod(0, "an ELF header")?;
+        if header.e_ident.magic != elf::ELFMAG {
+            return Err(view.error(0, "an ELF file (7f 45 4c 46)", first_bytes(view.bytes())));
+        }
+        let (class, data) = (header.e_ident.class.0, header.e_ident.data.0);
+        if (class, data) != (2, 1) {
+            let found = format!("ELF class {class}, byte order {data}");
+            return Err(view.error(
+                4,
+                "a 64-bit little-endian ELF file (class 2, byte order 1)",
+                found,
+            ));
+        }
+        let mut elf = Self {
+            view,
+            header,
+            sections: Vec::new(),
+        };
+        elf.read_sections()?;
+        Ok(elf)
+    }
+
+    fn read_sections(&mut self) -> Result<(), Error> {
+        const SHOFF_AT: u64 = 0x28;
+        const SHNUM_AT: u64 = 0x3c;
+        const SHENTSIZE: u16 = 64;
+        let view = &self.view;
+        let table_at = self.header.e_shoff.get(LE);
+        if table_at == 0 {
+            return Err(view.error(SHOFF_AT, "the offset of a section table", "0: it has none"));
+        }
+        let entry_size = self.header.e_shentsize.get(LE);
+        if entry_size != SHENTSIZE {
+            let found = format!("{entry_size}");
+            return Err(view.error(0x3a, "section headers of 64 bytes", found));
+        }
+        if view.get(table_at, u64::from(SHENTSIZE)).is_none() {
+            return Err(view.error(
+                SHOFF_AT,
+                format!("a section table within {:#x} bytes", view.len()),
+                format!("its offset as {table_at:#x}: the file is cut short or lies"),
+            ));
+        }
+        let first: &elf::SectionHeader64<LE> = view.pod(table_at, "the first section header")?;
+        // More sections than the header's fields can hold are counted in the otherwise unused first one.
+        let count = match self.header.e_shnum.get(LE) {
+            0 => first.sh_size.get(LE),
+            count => u64::from(count),
+        };
+        let names_index = match self.header.e_shstrndx.get(LE) {
+            elf::SHN_XINDEX => u64::from(first.sh_link.get(LE)),
+            index => u64::from(index.0),
+        };
+        let table_size = count.checked_mul(u64::from(SHENTSIZE)).unwrap_or(u64::MAX);
+        let table = view.range(SHNUM_AT, table_at, table_size, "the section table")?;
+        let header_at = |index: u64| index * u64::from(SHENTSIZE);
+        if names_index >= count {
+            let found = format!("index {names_index}");
+            return Err(view.error(0x3e, format!("a name table among {count} sections"), found));
+        }
+        let names_header: &elf::SectionHeader64<LE> =
+            table.pod(header_at(names_index), "a section header")?;
+        let names = view
+            .range(
+                table_at + header_at(names_index),
+                names_header.sh_offset.get(LE),
+                names_header.sh_size.get(LE),
+                "the section name table",
+            )?
+            .bytes();
+        for index in 0..count {
+            let header: &elf::SectionHeader64<LE> = table.pod(header_at(index), "a section header")?;
+            let at = table_at + header_at(index);
+            let name = string_at(names, header.sh_name.get(LE)).ok_or_else(|| {
+                let found = format!("{:#x}", header.sh_name.get(LE));
+                self.view.error(at, "the offset of a section name", found)
+            })?;
+            self.sections.push(Section {
+                name,
+                header,
+                header_at: at,
+            });
+        }
+        Ok(())
+    }
+
+    pub(crate) fn view(&self) -> &View<'a> {
+        &self.view
+    }
+
+    pub(crate) fn machine(&self) -> u16 {
+        self.header.e_machine.get(LE).0
+    }
+
+    pub(crate) fn file_type(&self) -> u16 {
+        self.header.e_type.get(LE).0
+    }
+
+    pub(crate) fn header(&self) -> &'a elf::FileHeader64<LE> {
+        self.header
+    }
+
+    pub(crate) fn sections(&self) -> &[Section<'a>] {
+        &self.sections
+    }
+
+    /// Whether the file names a program interpreter, which executables do and shared objects do not.
+    pub(crate) fn has_interpreter(&self) -> bool {
+        let size = size_of::<elf::ProgramHeader64<LE>>() as u64;
+        (0..u64::from(self.header.e_phnum.get(LE))).any(|index| {
+            let at = index
+                .checked_mul(size)
+                .and_then(|at| at.checked_add(self.header.e_phoff.get(LE)));
+            let header = at.and_then(|at| {
+                self.view
+                    .pod::<elf::ProgramHeader64<LE>>(at, "a program header")
+                    .ok()
+            });
+            header.is_some_and(|header| header.p_type.get(LE) == elf::PT_INTERP)
+        })
+    }
+
+    /// The bytes of `section` in the file.
+    pub(crate) fn data(&self, section: &Section<'a>) -> Result<View<'a>, Error> {
+        self.view.range(
+            section.header_at,
+            section.header.sh_offset.get(LE),
+            section.header.sh_size.get(LE),
+            SectionTitle(section.name),
+        )
+    }
+
+    /// The symbols of every symbol table.
+    pub(crate) fn symbols(&self) -> Result<Vec<Symbol<'a>>, Error> {
+        let mut symbols = Vec::new();
+        for section in &self.sections {
+            if section.header.sh_type.get(LE) != elf::SHT_SYMTAB {
+                continue;
+            }
+            let link = section.header.sh_link.get(LE) as usize;
+            let names = self.sections.get(link).ok_or_else(|| {
+                let expected = format!("a string table among {} sections", self.sections.len());
+                self.view
+                    .error(section.header_at, expected, format!("index {link}"))
+            })?;
+            let names = self.data(names)?.bytes();
+            let table = self.data(section)?;
+            let (entries, _) = object::pod::slice_from_bytes::<elf::Sym64<LE>>(
+                table.bytes(),
+                table.bytes().len() / size_of::<elf::Sym64<LE>>(),
+            )
+            .map_err(|()| table.error(0, "a symbol table", "a size that does not fit"))?;
+            symbols.extend(entries.iter().filter_map(|entry| {
+                Some(Symbol {
+                    name: string_at(names, entry.st_name.get(LE))?,
+                    kind: entry.st_info.0 & 0xf,
+                    other: entry.st_other.0,
+                })
+            }));
+        }
+        Ok(symbols)
+    }
+}
+
+/// Names a section in a message.
+struct SectionTitle<'a>(&'a [u8]);
+
+impl fmt::Display for SectionTitle<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "section `{}`", String::from_utf8_lossy(self.0))
+    }
+}
+
+/// A symbol of a cubin.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Symbol<'a> {
+    pub(crate) name: &'a [u8],
+    /// One of the `STT_*` constants.
+    pub(crate) kind: u8,
+    pub(crate) other: u8,
+}
+
+fn string_at(table: &[u8], at: u32) -> Option<&[u8]> {
+    let rest = table.get(at as usize..)?;
+    let end = rest.iter().position(|&byte| byte == 0)?;
+    rest.get(..end)
+}

@@ -1,0 +1,286 @@
+//! Looks into an image: architecture by all the evidence, kernels, instructions.
+
+use blockgate_arch::{Arch, Scope, ToolkitVersion};
+
+use crate::DefectSeverity::{Info, Warning};
+use crate::cubin::Cubin;
+use crate::error::{Defect, Error};
+use crate::image::{Image, ImageKind};
+use crate::ptx::PtxFacts;
+use crate::sass::{Counter, Histogram, INSTRUCTION_BYTES};
+use crate::view::View;
+use crate::{Limits, sass};
+
+/// What to look at.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct InspectOptions {
+    /// Count instructions by mnemonic. Without it only their number is known.
+    pub sass: bool,
+}
+
+impl Default for InspectOptions {
+    fn default() -> Self {
+        Self { sass: true }
+    }
+}
+
+/// What an image is found to be.
+#[derive(Clone, Debug)]
+pub struct Inspection {
+    /// The architecture, by all the evidence.
+    pub arch: Arch,
+    /// What each carrier said.
+    pub arch_evidence: ArchEvidence,
+    /// Bytes of content after decompression.
+    pub size: u64,
+    /// The release that made the image, as exactly as it says. PTX does not say.
+    pub toolkit: Option<ToolkitVersion>,
+    /// The command line of the assembler or linker, where it left one.
+    pub toolkit_command: Option<String>,
+    /// Whether it is input of a device link and not what the driver loads.
+    pub relocatable: bool,
+    /// The code sections of a cubin, in file order.
+    pub kernels: Vec<Kernel>,
+    /// Instructions of all kernels; 0 for a cubin without code. `None` for sm_50 to sm_62, whose instructions have
+    /// another size, and for what is not machine code.
+    pub instructions: Option<u64>,
+    /// Instructions by mnemonic, where they were asked for and counted.
+    pub sass: Histogram,
+    /// What the text of PTX says.
+    pub ptx: Option<PtxFacts>,
+    /// What is wrong in an image that could be read.
+    pub defects: Vec<Defect>,
+}
+
+/// The architecture according to each place that states one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ArchEvidence {
+    /// By the entry header: what the builder claimed, and what the driver chooses by.
+    pub entry: Option<Arch>,
+    /// By the content itself. For a cubin the ELF header with `.nv.compat`, where scope plain means "plain or
+    /// family"; for PTX its `.target`.
+    pub content: Option<Arch>,
+    /// By the command line in the note of the last tool that wrote a cubin.
+    pub note: Option<Arch>,
+    /// Whether it may as well be a family image: a cubin of an architecture that has families, without an entry
+    /// header and without a note.
+    pub plain_or_family: bool,
+}
+
+/// One code section of a cubin: a kernel, or in code to be linked a device function.
+#[derive(Clone, Debug)]
+pub struct Kernel {
+    /// The mangled name.
+    pub name: String,
+    /// Whether a host can launch it.
+    pub is_entry: bool,
+    /// Size of its code, padding included.
+    pub code_bytes: u64,
+    /// How many instructions it has, padding included, as disassemblers list them. `None` for sm_50 to sm_62.
+    pub instructions: Option<u64>,
+    /// Instructions by mnemonic, where they were asked for and counted.
+    pub sass: Histogram,
+}
+
+/// The first architecture whose instructions have 16 bytes each.
+const FIRST_COUNTED_SM: u32 = 70;
+
+/// The first architecture with family-specific code.
+const FIRST_FAMILY_SM: u32 = 100;
+
+impl Image<'_> {
+    /// Decodes the image and looks into it. LTO-IR and unknown kinds are not decoded: their inspection repeats what
+    /// the header says.
+    ///
+    /// # Errors
+    /// When the content cannot be decoded or read. Other images are not affected.
+    pub fn inspect(&self, limits: &Limits, options: &InspectOptions) -> Result<Inspection, Error> {
+        match self.kind {
+            ImageKind::Cubin => {
+                let content = self.decode(limits)?;
+                self.inspect_cubin(self.view_of(&content), *options)
+            }
+            ImageKind::Ptx => {
+                let content = self.decode(limits)?;
+                self.inspect_ptx(&self.view_of(&content))
+            }
+            ImageKind::LtoIr | ImageKind::Unknown(_) => {
+                let declared = self.declared.ok_or_else(|| {
+                    let expected = "an architecture in the header of an image that cannot be looked into";
+                    self.header().error(28, expected, "none")
+                })?;
+                Ok(Inspection {
+                    relocatable: true,
+                    ..self.inspection(declared, None, self.stored_size)
+                })
+            }
+        }
+    }
+
+    fn inspection(&self, arch: Arch, content: Option<Arch>, size: u64) -> Inspection {
+        Inspection {
+            arch,
+            arch_evidence: ArchEvidence {
+                entry: self.declared,
+                content,
+                note: None,
+                plain_or_family: false,
+            },
+            size,
+            toolkit: None,
+            toolkit_command: None,
+            relocatable: self.relocatable,
+            kernels: Vec::new(),
+            instructions: None,
+            sass: Histogram::default(),
+            ptx: None,
+            defects: Vec::new(),
+        }
+    }
+
+    fn inspect_ptx(&self, view: &View<'_>) -> Result<Inspection, Error> {
+        let (facts, mut defects) = PtxFacts::read(view)?;
+        if let Some(declared) = self.declared.filter(|declared| *declared != facts.arch) {
+            let rule = disagreement(declared, facts.arch);
+            let expected = format!("`.target {declared}`, as the entry header says");
+            let found = format!("`.target {}`", facts.target);
+            defects.push(view.defect(0, rule, Warning, expected, found));
+        }
+        if let Some(declared) = self
+            .declared_version
+            .filter(|declared| *declared != facts.version)
+        {
+            let expected = format!(
+                "`.version {}.{}`, as the entry header says",
+                declared.0, declared.1
+            );
+            let found = format!("`.version {}.{}`", facts.version.0, facts.version.1);
+            defects.push(view.defect(0, "ptx-version-disagreement", Warning, expected, found));
+        }
+        Ok(Inspection {
+            ptx: Some(facts.clone()),
+            defects,
+            ..self.inspection(facts.arch, Some(facts.arch), view.len())
+        })
+    }
+
+    fn inspect_cubin(&self, view: View<'_>, options: InspectOptions) -> Result<Inspection, Error> {
+        let size = view.len();
+        let cubin = Cubin::parse_view(view)?;
+        let content = cubin.header_arch()?;
+        let mut inspection = self.inspection(content, Some(content), size);
+        let notes = match cubin.tool_notes() {
+            Ok(notes) => notes,
+            Err(error) => {
+                // The note alone tells family from plain, so a damaged one leaves a doubt that must not pass unseen.
+                inspection.defects.push(error.into_defect("unreadable-note"));
+                Vec::new()
+            }
+        };
+        let last = notes.last();
+        inspection.toolkit = last
+            .and_then(|note| note.toolkit)
+            .or_else(|| cubin.header_toolkit());
+        inspection.toolkit_command = last.map(|note| note.command.clone());
+        inspection.arch_evidence.note = notes.iter().rev().find_map(|note| note.arch);
+        self.judge_arch(&mut inspection, content, cubin.view());
+        inspection.relocatable = self.relocatable || cubin.is_relocatable();
+        count_kernels(&cubin, &mut inspection, options)?;
+        Ok(inspection)
+    }
+
+    /// Sets the verdict, and reports carriers that disagree.
+    ///
+    /// The number and the `a` are the cubin's own business: its header always has them. Only note and entry header
+    /// know `f`; the note is the assembler's word, the entry header the builder's claim.
+    fn judge_arch(&self, inspection: &mut Inspection, content: Arch, view: &View<'_>) {
+        let evidence = &mut inspection.arch_evidence;
+        let scope = match (content.scope(), evidence.note, evidence.entry) {
+            (Scope::Specific, _, _) => Scope::Specific,
+            (_, Some(note), _) if note.scope() != Scope::Specific => note.scope(),
+            (_, None, Some(entry)) if entry.scope() == Scope::Family => Scope::Family,
+            _ => Scope::Plain,
+        };
+        inspection.arch = content.with_scope(scope);
+        evidence.plain_or_family = scope == Scope::Plain
+            && content.number() >= FIRST_FAMILY_SM
+            && evidence.note.is_none()
+            && evidence.entry.is_none();
+        if evidence.plain_or_family {
+            let expected = "a note or an entry header that tells plain from family";
+            let found = format!("neither: {content} or {}", content.with_scope(Scope::Family));
+            inspection
+                .defects
+                .push(view.defect(0, "plain-or-family", Info, expected, found));
+        }
+        let verdict = inspection.arch;
+        let carriers = [
+            (evidence.entry, "the entry header"),
+            (evidence.note, "the assembler's command line"),
+        ];
+        for (stated, carrier) in carriers {
+            if let Some(stated) = stated.filter(|stated| *stated != verdict) {
+                let expected = format!("{stated}, as {carrier} says");
+                let found = format!("{verdict} by the cubin itself");
+                let rule = disagreement(stated, verdict);
+                inspection
+                    .defects
+                    .push(view.defect(0, rule, Warning, expected, found));
+            }
+        }
+    }
+}
+
+fn disagreement(stated: Arch, found: Arch) -> &'static str {
+    if stated.number() == found.number() {
+        "suffix-disagreement"
+    } else {
+        "arch-disagreement"
+    }
+}
+
+fn count_kernels(
+    cubin: &Cubin<'_>,
+    inspection: &mut Inspection,
+    options: InspectOptions,
+) -> Result<(), Error> {
+    let sm = inspection.arch.number();
+    let countable = sm >= FIRST_COUNTED_SM;
+    let entries = cubin.entry_names()?;
+    let mut counter = (countable && options.sass).then(|| Counter::new(sm));
+    let mut total = 0;
+    for section in cubin.code_views() {
+        let (name, code) = section?;
+        let instructions = countable.then(|| code.len() / INSTRUCTION_BYTES as u64);
+        if countable && code.len() % INSTRUCTION_BYTES as u64 != 0 {
+            let expected = "machine code in instructions of 16 bytes";
+            let found = format!("{:#x} bytes in `{name}`", code.len());
+            inspection
+                .defects
+                .push(code.defect(0, "partial-instruction", Warning, expected, found));
+        }
+        let sass = counter
+            .as_mut()
+            .map(|counter| counter.count(code.bytes()))
+            .unwrap_or_default();
+        total += instructions.unwrap_or(0);
+        inspection.sass.merge(&sass);
+        inspection.kernels.push(Kernel {
+            name: name.to_owned(),
+            is_entry: entries.contains(name),
+            code_bytes: code.len(),
+            instructions,
+            sass,
+        });
+    }
+    inspection.instructions = countable.then_some(total);
+    if counter.is_some() && !sass::is_known(sm) && total > 0 {
+        let expected = "an architecture whose opcodes are known";
+        let found = format!("{}: opcodes are counted without names", inspection.arch);
+        let defect = cubin
+            .view()
+            .defect(0, "unknown-opcodes", Warning, expected, found);
+        inspection.defects.push(defect);
+    }
+    Ok(())
+}

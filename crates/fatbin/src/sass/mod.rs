@@ -1,0 +1,59 @@
+//! Machine instructions: how many of which kind, without a disassembler.
+//!
+//! From sm_70 on an instruction is 16 bytes. Its low 12 bits name the operation (9 bits) and the form of its
+//! operands (3 bits); a few operations need one more bit, and conversions are told apart by their modifiers.
+
+mod counter;
+mod f2fp;
+mod histogram;
+mod opcodes;
+
+pub(crate) use counter::{Counter, INSTRUCTION_BYTES};
+pub use histogram::Histogram;
+
+use opcodes::{CLASSES, NO_NAME, OPERATIONS};
+
+/// How instructions of a group of architectures are encoded. The suffix of an architecture plays no part.
+#[derive(Debug)]
+pub(crate) struct Class {
+    /// The numbers of the architectures.
+    sms: &'static [u32],
+    /// Index into `NAMES` by the low 9 bits.
+    operations: &'static [u16; OPERATIONS],
+    /// What the low 9 bits alone do not tell, by the low 12 bits.
+    exceptions: &'static [(u16, Exception)],
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Exception {
+    /// This form has a name of its own.
+    Name(u16),
+    /// A bit of the upper word decides.
+    Bit { hi_mask: u32, clear: u16, set: u16 },
+    /// The tensor-core instructions of Blackwell data-centre parts: see [`counter`].
+    TensorCore,
+}
+
+impl Class {
+    /// The class of architecture number `sm`; `None` where its encoding is not known.
+    pub(crate) fn of(sm: u32) -> Option<&'static Self> {
+        CLASSES.iter().find(|class| class.sms.contains(&sm))
+    }
+
+    fn operation(&self, low12: u16) -> Option<u16> {
+        self.operations
+            .get(usize::from(low12) % OPERATIONS)
+            .copied()
+            .filter(|&name| name != NO_NAME)
+    }
+
+    fn exception(&self, low12: u16) -> Option<Exception> {
+        let found = self.exceptions.binary_search_by_key(&low12, |row| row.0).ok()?;
+        self.exceptions.get(found).map(|row| row.1)
+    }
+}
+
+/// Whether the opcodes of architecture number `sm` are known.
+pub(crate) fn is_known(sm: u32) -> bool {
+    Class::of(sm).is_some()
+}

@@ -1,0 +1,128 @@
+//! Writes `src/sass/opcodes.rs` from the opcode data, or checks that it is up to date.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+
+use libtest_mimic::Trial;
+use serde_json::Value;
+
+use crate::support::{compare_or_bless, fixtures};
+
+pub(crate) fn trials() -> Vec<Trial> {
+    vec![Trial::test("generated/opcodes", || {
+        let data: Value = serde_json::from_slice(&std::fs::read(fixtures().join("sass-opcodes.json"))?)?;
+        let source = generate(&data).ok_or("the opcode data has another shape")?;
+        compare_or_bless(&generated_file(), &source)
+    })]
+}
+
+fn generated_file() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("src/sass/opcodes.rs")
+}
+
+/// The source text; `None` where the data does not have the expected shape.
+fn generate(data: &Value) -> Option<String> {
+    let classes = data.get("classes")?.as_array()?;
+    let mut names = BTreeSet::new();
+    for class in classes {
+        names.extend(
+            class
+                .get("operations")?
+                .as_object()?
+                .values()
+                .filter_map(Value::as_str),
+        );
+        for exception in class.get("exceptions")?.as_object()?.values() {
+            names.extend(exception.as_str());
+            names.extend(
+                ["clear", "set"]
+                    .iter()
+                    .filter_map(|key| exception.get(key)?.as_str()),
+            );
+        }
+    }
+    let ids: BTreeMap<&str, usize> = names.iter().enumerate().map(|(id, &name)| (name, id)).collect();
+
+    let mut out = String::from(HEAD);
+    let _ = writeln!(out, "\n/// Every base mnemonic, sorted.");
+    let _ = writeln!(
+        out,
+        "#[rustfmt::skip]\npub(crate) static NAMES: [&str; {}] = [",
+        names.len()
+    );
+    let quoted: Vec<_> = names.iter().map(|name| format!("{name:?},")).collect();
+    for row in quoted.chunks(8) {
+        let _ = writeln!(out, "    {}", row.join(" "));
+    }
+    let _ = writeln!(out, "];\n\n/// One row per class of architectures.");
+    let _ = writeln!(out, "pub(super) static CLASSES: [Class; {}] = [", classes.len());
+    for class in classes {
+        let name = class.get("name")?.as_str()?;
+        let sms: Vec<_> = class
+            .get("sm")?
+            .as_array()?
+            .iter()
+            .map(Value::to_string)
+            .collect();
+        let _ = writeln!(out, "    Class {{\n        sms: &[{}],", sms.join(", "));
+        let _ = writeln!(out, "        operations: &OPERATIONS_{name},");
+        let _ = writeln!(out, "        exceptions: &EXCEPTIONS_{name},\n    }},");
+    }
+    let _ = writeln!(out, "];");
+    for class in classes {
+        class_tables(class, &ids, &mut out)?;
+    }
+    Some(out)
+}
+
+const HEAD: &str = "\
+//! Opcode tables, generated from fixtures/fatbin/sass-opcodes.json. Do not edit by hand:
+//! `BLOCKGATE_BLESS=1 cargo test -p blockgate-fatbin generated/opcodes` writes this file.
+
+use super::{Class, Exception};
+
+/// How many operations the low 9 bits can name.
+pub(super) const OPERATIONS: usize = 512;
+
+/// An operation that the class does not have.
+pub(super) const NO_NAME: u16 = u16::MAX;
+";
+
+fn class_tables(class: &Value, ids: &BTreeMap<&str, usize>, out: &mut String) -> Option<()> {
+    let name = class.get("name")?.as_str()?;
+    let id = |name: &Value| ids.get(name.as_str()?).copied();
+    let mut operations = vec!["NO_NAME".to_owned(); 512];
+    for (low9, name) in class.get("operations")?.as_object()? {
+        *operations.get_mut(usize::from_str_radix(low9, 16).ok()?)? = id(name)?.to_string();
+    }
+    let _ = writeln!(
+        out,
+        "\n#[rustfmt::skip]\nstatic OPERATIONS_{name}: [u16; OPERATIONS] = ["
+    );
+    for row in operations.chunks(16) {
+        let _ = writeln!(out, "    {},", row.join(", "));
+    }
+    let exceptions = class.get("exceptions")?.as_object()?;
+    let _ = writeln!(
+        out,
+        "];\n\n#[rustfmt::skip]\nstatic EXCEPTIONS_{name}: [(u16, Exception); {}] = [",
+        exceptions.len()
+    );
+    for (low12, exception) in exceptions {
+        let row = if exception.is_string() {
+            format!("Exception::Name({})", id(exception)?)
+        } else if let Some(bit) = exception.get("bit") {
+            // All deciding bits are in the low half of the upper word.
+            let shift = u32::try_from(bit.as_u64()?).ok()?.checked_sub(64)?;
+            let mask = 1_u32.checked_shl(shift)?;
+            let (clear, set) = (id(exception.get("clear")?)?, id(exception.get("set")?)?);
+            format!("Exception::Bit {{ hi_mask: {mask:#x}, clear: {clear}, set: {set} }}")
+        } else {
+            (exception.get("rule")?.as_str()? == "tensor-core").then(|| "Exception::TensorCore".to_owned())?
+        };
+        let _ = writeln!(out, "    (0x{low12}, {row}),");
+    }
+    let _ = writeln!(out, "];");
+    Some(())
+}

@@ -1,0 +1,129 @@
+//! The full audit against mere decompression, and the listing against NVIDIA's.
+
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use anyhow::Context as _;
+use blockgate_audit::{Bytes, NoProgress, Options};
+use blockgate_fatbin::{Compression, Limits};
+use blockgate_toolkit::{Oracles, Places, Progress, Provisioner};
+use rayon::prelude::*;
+
+use super::{Input, Record, compare};
+use crate::context::Context;
+use crate::hash;
+use crate::real_artifacts;
+
+pub(super) fn run(context: &Context, rounds: u16) -> anyhow::Result<Record> {
+    let path = real_artifacts::ARTIFACTS[0].fetch(context)?;
+    let bytes = Bytes::open(&path)?;
+    let payloads = payloads(&bytes)?;
+    let provisioner = Provisioner::new(
+        context.root(),
+        &context.target(),
+        Places::of_this_process(),
+        Progress::stderr(),
+    );
+    let oracles = Oracles::obtain(&provisioner)?;
+    let threads = rayon::current_num_threads();
+    let rows = vec![
+        compare(
+            &format!("audit libmlx.so, every instruction, {threads} threads"),
+            &format!("zstd, the same payloads, {threads} threads"),
+            rounds,
+            || audit(&path, false),
+            || decompress(&payloads),
+        )?,
+        compare(
+            "list libmlx.so",
+            "cuobjdump 13.5 -lelf",
+            rounds,
+            || audit(&path, true),
+            || cuobjdump(&oracles.cuobjdump, &path),
+        )?,
+    ];
+    Ok(Record {
+        schema: "blockgate.bench/1",
+        measured_at_utc: jiff::Timestamp::now().strftime("%Y-%m-%dT%H:%M:%SZ").to_string(),
+        machine: machine(),
+        rounds,
+        inputs: vec![Input {
+            name: "libmlx.so of mlx-cuda-13 0.32.4".to_owned(),
+            size: bytes.len() as u64,
+            sha256: hash::sha256(&bytes),
+        }],
+        rows,
+    })
+}
+
+fn audit(path: &Path, list_only: bool) -> anyhow::Result<()> {
+    let options = Options {
+        list_only,
+        ..Options::default()
+    };
+    let report = blockgate_audit::audit(&[path.to_owned()], &options, &NoProgress);
+    anyhow::ensure!(!report.unreadable, "the audit could not read everything");
+    Ok(())
+}
+
+/// A compressed payload and its decompressed size in bytes.
+type Payload<'a> = (&'a [u8], usize);
+
+/// The zstd payloads of a file, straight from the bytes, so that the peer does nothing but decompress.
+fn payloads(bytes: &[u8]) -> anyhow::Result<Vec<Payload<'_>>> {
+    let artifact = blockgate_fatbin::read(bytes, &Limits::default())?;
+    artifact
+        .images
+        .iter()
+        .filter(|image| image.compression == Compression::Zstd)
+        .map(|image| {
+            let entry = usize::try_from(image.offset)?;
+            let header_bytes = bytes
+                .get(entry + 4..entry + 8)
+                .context("the entry header is cut")?;
+            let start = entry + u32::from_le_bytes(header_bytes.try_into()?) as usize;
+            let end = start + usize::try_from(image.stored_size)?;
+            let payload = bytes.get(start..end).context("the payload is cut")?;
+            Ok((payload, usize::try_from(image.size.context("no size")?)?))
+        })
+        .collect()
+}
+
+fn decompress(payloads: &[Payload<'_>]) -> anyhow::Result<()> {
+    payloads
+        .par_iter()
+        .try_for_each_init(zstd::bulk::Decompressor::new, |decompressor, (payload, size)| {
+            let decompressor = decompressor
+                .as_mut()
+                .map_err(|error| anyhow::anyhow!("zstd: {error}"))?;
+            let content = decompressor.decompress(payload, *size)?;
+            anyhow::ensure!(
+                content.len() == *size,
+                "a payload has another size than its header says"
+            );
+            Ok(())
+        })
+}
+
+fn cuobjdump(program: &Path, path: &Path) -> anyhow::Result<()> {
+    let status = Command::new(program)
+        .arg("-lelf")
+        .arg(path)
+        .stdout(Stdio::null())
+        .status()?;
+    anyhow::ensure!(status.success(), "cuobjdump ends with {status}");
+    Ok(())
+}
+
+/// The processor and how many threads it gives us.
+fn machine() -> String {
+    let info = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
+    let model = info
+        .lines()
+        .find_map(|line| line.strip_prefix("model name"))
+        .map_or("unknown processor", |rest| {
+            rest.trim_start_matches([' ', '\t', ':'])
+        });
+    let threads = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
+    format!("{model}, {threads} threads")
+}

@@ -1,0 +1,167 @@
+//! The result of a probe, for a person and as JSON.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+
+use comfy_table::{CellAlignment, Table, presets};
+use serde::Serialize;
+
+use super::Report;
+use crate::compile::{Compiled, Facts, first_error};
+
+/// A table, then the first error of each target that has one, then a line that counts.
+pub(super) fn human(report: &Report) -> String {
+    let mut table = Table::new();
+    table.load_style(presets::NOTHING).set_header([
+        "target",
+        "result",
+        "kernels",
+        "instructions",
+        "conversions",
+        "E2M1",
+        "code, bytes",
+    ]);
+    let mut notes = String::new();
+    let (mut compiled, mut failed, mut unchecked) = (0, 0, 0);
+    for (arch, result) in &report.rows {
+        let name = arch.token().to_string();
+        match result {
+            Compiled::Image(facts) => {
+                compiled += 1;
+                table.add_row([
+                    name,
+                    "ok".to_owned(),
+                    facts.kernels.len().to_string(),
+                    facts
+                        .instructions
+                        .map_or_else(|| "?".to_owned(), |count| count.to_string()),
+                    conversions(facts).to_string(),
+                    facts.e2m1.to_string(),
+                    facts.code_bytes.to_string(),
+                ]);
+            }
+            Compiled::Failed(diagnoses) => {
+                failed += 1;
+                table.add_row([name.as_str(), "failed"]);
+                let _infallible = writeln!(notes, "{name}: {}", first_error(diagnoses));
+            }
+            Compiled::Unchecked(reason) => {
+                unchecked += 1;
+                table.add_row([name.as_str(), "not checked"]);
+                let _infallible = writeln!(notes, "{name} was not checked: {reason}");
+            }
+        }
+    }
+    for column in table.column_iter_mut().skip(2) {
+        column.set_cell_alignment(CellAlignment::Right);
+    }
+    format!(
+        "{table}\n{notes}{} under CUDA {}: {compiled} compiled, {failed} failed, {unchecked} not checked\n",
+        report.source.display(),
+        report.toolkit.version
+    )
+}
+
+fn conversions(facts: &Facts) -> u64 {
+    facts.conversions.values().sum()
+}
+
+#[derive(Serialize)]
+struct Document<'a> {
+    schema: &'static str,
+    source: String,
+    compile_commands: Option<String>,
+    toolkit: Toolkit,
+    targets: Vec<Target<'a>>,
+}
+
+#[derive(Serialize)]
+struct Toolkit {
+    version: String,
+    source: &'static str,
+}
+
+#[derive(Serialize)]
+struct Target<'a> {
+    arch: String,
+    status: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    error: Option<Failure<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    code: Option<Code<'a>>,
+}
+
+#[derive(Serialize)]
+struct Failure<'a> {
+    cause: &'static str,
+    message: String,
+    compiler: &'a [String],
+}
+
+#[derive(Serialize)]
+struct Code<'a> {
+    kernels: &'a [String],
+    instructions: Option<u64>,
+    conversions: u64,
+    conversions_by_mnemonic: &'a BTreeMap<String, u64>,
+    e2m1: u64,
+    code_bytes: u64,
+}
+
+/// One versioned document.
+pub(super) fn json(report: &Report) -> serde_json::Result<String> {
+    let document = Document {
+        schema: "blockgate.probe/1",
+        source: report.source.display().to_string(),
+        compile_commands: report.commands.as_ref().map(|path| path.display().to_string()),
+        toolkit: Toolkit {
+            version: report.toolkit.version.to_string(),
+            source: report.toolkit.source.id(),
+        },
+        targets: report
+            .rows
+            .iter()
+            .map(|(arch, compiled)| {
+                let (status, error, code) = match compiled {
+                    Compiled::Image(facts) => ("compiled", None, Some(code(facts))),
+                    Compiled::Failed(diagnoses) => (
+                        "failed",
+                        diagnoses.first().map(|first| Failure {
+                            cause: first.cause.name(),
+                            message: first_error(diagnoses),
+                            compiler: &first.messages,
+                        }),
+                        None,
+                    ),
+                    Compiled::Unchecked(reason) => (
+                        "not-checked",
+                        Some(Failure {
+                            cause: "not-checked",
+                            message: reason.clone(),
+                            compiler: &[],
+                        }),
+                        None,
+                    ),
+                };
+                Target {
+                    arch: arch.sm().to_string(),
+                    status,
+                    error,
+                    code,
+                }
+            })
+            .collect(),
+    };
+    serde_json::to_string_pretty(&document).map(|text| text + "\n")
+}
+
+fn code(facts: &Facts) -> Code<'_> {
+    Code {
+        kernels: &facts.kernels,
+        instructions: facts.instructions,
+        conversions: conversions(facts),
+        conversions_by_mnemonic: &facts.conversions,
+        e2m1: facts.e2m1,
+        code_bytes: facts.code_bytes,
+    }
+}

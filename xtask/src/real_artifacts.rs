@@ -1,0 +1,147 @@
+//! `cargo xtask real-artifacts`: audits released files of other projects and holds them against known counts.
+//!
+//! The counts were made with NVIDIA's disassembler once; a difference is a fault of our reader.
+
+use std::path::PathBuf;
+
+use blockgate_audit::Options;
+use blockgate_audit::render::{self, HumanOptions, Mnemonics};
+use blockgate_expect::Expectation;
+use blockgate_findings::ExitStatus;
+use blockgate_toolkit::{Package, Places, Progress, Provisioner};
+use clap::ValueEnum;
+use regex::Regex;
+
+use crate::context::{Context, StatusError};
+
+/// A released file and what it is known to hold.
+pub(crate) struct RealArtifact {
+    package: Package,
+    /// The file to audit, relative to the package's folder.
+    file: &'static str,
+    /// What NVIDIA's tools say of it.
+    expect: &'static [&'static str],
+}
+
+const CONVERSION: &str = r"^F2FP\.SATFINITE\.E2M1\.F32\.PACK_AB_MERGE_C$";
+
+pub(crate) const ARTIFACTS: &[RealArtifact] = &[RealArtifact {
+    package: Package {
+        what: "mlx-cuda-13 0.32.4",
+        requirements: "ci/real-artifacts/mlx-cuda-13.txt",
+        folder: "real-artifacts/mlx-cuda-13-0.32.4",
+        files: &["mlx/lib/libmlx.so"],
+        download_megabytes: 90,
+        wheel_platform: Some("manylinux_2_35_x86_64"),
+        macos: true,
+        elsewhere: "download the wheel by hand and use `cargo xtask audit-fatbin`.",
+    },
+    file: "mlx/lib/libmlx.so",
+    // Images: cuobjdump 13.5.37 -lelf -lptx. Instructions and mnemonics: nvdisasm 13.5.37 -c over every image.
+    expect: &[
+        "cubins(*) == 594",
+        "cubins(sm_75) == 99",
+        "cubins(sm_80) == 99",
+        "cubins(sm_90a) == 99",
+        "cubins(sm_100a) == 99",
+        "cubins(sm_120a) == 99",
+        "cubins(sm_121a) == 99",
+        "ptx(*) == 99",
+        "ptx(sm_120) == 99",
+        "sass(.)@sm_75 == 8826504",
+        "sass(.)@sm_80 == 8589384",
+        "sass(.)@sm_90a == 8862840",
+        "sass(.)@sm_100a == 9028448",
+        "sass(.)@sm_120a == 9223320",
+        "sass(.)@sm_121a == 9216232",
+        r"sass(^F2FP\.SATFINITE\.E2M1\.F32\.PACK_AB_MERGE_C$)@sm_75 == 0",
+        r"sass(^F2FP\.SATFINITE\.E2M1\.F32\.PACK_AB_MERGE_C$)@sm_80 == 0",
+        r"sass(^F2FP\.SATFINITE\.E2M1\.F32\.PACK_AB_MERGE_C$)@sm_90a == 0",
+        r"sass(^F2FP\.SATFINITE\.E2M1\.F32\.PACK_AB_MERGE_C$)@sm_100a == 216",
+        r"sass(^F2FP\.SATFINITE\.E2M1\.F32\.PACK_AB_MERGE_C$)@sm_120a == 216",
+        r"sass(^F2FP\.SATFINITE\.E2M1\.F32\.PACK_AB_MERGE_C$)@sm_121a == 216",
+    ],
+}];
+
+/// Audit released files of other projects against known counts.
+///
+/// Fetches them by hash into target/real-artifacts/. Exit status: 0 all counts agree, 1 one differs, 3 a file could not
+/// be had or read.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    /// How to print the reports.
+    #[arg(long, value_enum, default_value_t = Format::Human)]
+    format: Format,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Format {
+    Human,
+    Json,
+}
+
+pub(crate) fn run(args: &Args, context: &Context) -> anyhow::Result<ExitStatus> {
+    let mut status = ExitStatus::Clean;
+    for artifact in ARTIFACTS {
+        let path = artifact.fetch(context)?;
+        let expectations = artifact
+            .expect
+            .iter()
+            .map(|text| text.parse::<Expectation>())
+            .collect::<Result<Vec<_>, _>>()?;
+        let options = Options {
+            expectations,
+            ..Options::default()
+        };
+        let report = blockgate_audit::audit(&[path], &options, &blockgate_audit::NoProgress);
+        let mnemonics = Mnemonics {
+            all: false,
+            patterns: vec![Regex::new(CONVERSION)?],
+        };
+        let mut out = std::io::stdout().lock();
+        match args.format {
+            Format::Json => render::json(&mut out, &report, &mnemonics)?,
+            Format::Human => {
+                render::human(
+                    &mut out,
+                    &report,
+                    &HumanOptions {
+                        mnemonics,
+                        ..HumanOptions::default()
+                    },
+                )?;
+            }
+        }
+        status = status.and(report.status(false));
+    }
+    Ok(status)
+}
+
+impl RealArtifact {
+    pub(crate) fn fetch(&self, context: &Context) -> anyhow::Result<PathBuf> {
+        let provisioner = Provisioner::new(
+            context.root(),
+            &context.target(),
+            Places::of_this_process(),
+            Progress::stderr(),
+        );
+        let folder = provisioner
+            .install(&self.package, |_| Ok(()))
+            .map_err(|error| StatusError::unreadable(error.to_string()))?;
+        Ok(folder.join(self.file))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use blockgate_expect::Expectation;
+
+    use super::ARTIFACTS;
+
+    #[test]
+    fn every_expectation_parses() {
+        for text in ARTIFACTS.iter().flat_map(|artifact| artifact.expect) {
+            text.parse::<Expectation>().unwrap();
+        }
+    }
+}
