@@ -33,7 +33,10 @@ struct Bench {
     run: fn(&Context, rounds: u16) -> anyhow::Result<Record>,
 }
 
-const BENCHES: &[Bench] = &[Bench { name: "audit", run: audit::run }];
+const BENCHES: &[Bench] = &[Bench {
+    name: "audit",
+    run: audit::run,
+}];
 
 /// What a bench writes.
 #[derive(Debug, Serialize)]
@@ -91,7 +94,9 @@ pub(crate) fn run(args: &Args, context: &Context) -> anyhow::Result<ExitStatus> 
             );
         }
         if args.record {
-            let path = context.root().join(format!("docs/records/bench-{}.json", bench.name));
+            let path = context
+                .root()
+                .join(format!("docs/records/bench-{}.json", bench.name));
             publish(&path, (serde_json::to_string_pretty(&record)? + "\n").as_bytes())?;
         }
     }
@@ -115,7 +120,11 @@ fn compare(
     }
     let ours = Spread::of(times.iter().map(|(ours, _)| ours.as_secs_f64()));
     let peers = Spread::of(times.iter().map(|(_, peers)| peers.as_secs_f64()));
-    let ratio = Spread::of(times.iter().map(|(ours, peers)| ours.as_secs_f64() / peers.as_secs_f64()));
+    let ratio = Spread::of(
+        times
+            .iter()
+            .map(|(ours, peers)| ours.as_secs_f64() / peers.as_secs_f64()),
+    );
     Ok(Row {
         what: what.to_owned(),
         median_s: ours.median,
@@ -152,7 +161,11 @@ impl Spread {
         } else {
             sorted[middle]
         };
-        Self { median, least: sorted[0], most: sorted[sorted.len() - 1] }
+        Self {
+            median,
+            least: sorted[0],
+            most: sorted[sorted.len() - 1],
+        }
     }
 }
 

@@ -89,8 +89,10 @@ pub(crate) fn publish(path: &Path, content: &[u8]) -> anyhow::Result<()> {
     #[cfg(unix)]
     {
         use std::os::unix::fs::PermissionsExt as _;
-        file.as_file().set_permissions(std::fs::Permissions::from_mode(0o644))?;
+        file.as_file()
+            .set_permissions(std::fs::Permissions::from_mode(0o644))?;
     }
-    file.persist(path).with_context(|| format!("{} cannot be put in place", path.display()))?;
+    file.persist(path)
+        .with_context(|| format!("{} cannot be put in place", path.display()))?;
     Ok(())
 }

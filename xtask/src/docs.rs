@@ -27,12 +27,18 @@ struct Generated {
 }
 
 const GENERATED: &[Generated] = &[
-    Generated { path: "docs/cli.md", content: |_, _| Ok(cli::reference()) },
+    Generated {
+        path: "docs/cli.md",
+        content: |_, _| Ok(cli::reference()),
+    },
     Generated {
         path: "docs/schema/audit-1.json",
         content: |_, _| schema(&blockgate_audit::render::json_schema()),
     },
-    Generated { path: "README.md", content: readme::with_tables },
+    Generated {
+        path: "README.md",
+        content: readme::with_tables,
+    },
 ];
 
 pub(crate) fn run(args: &Args, context: &Context) -> anyhow::Result<ExitStatus> {

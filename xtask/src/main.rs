@@ -12,6 +12,8 @@
 
 mod audit_fatbin;
 mod bench;
+mod build_arch;
+mod ci;
 mod compile;
 mod context;
 mod docs;
@@ -20,6 +22,8 @@ mod hash;
 mod probe;
 mod real_artifacts;
 mod test;
+#[cfg(test)]
+mod tidy;
 mod toolkit;
 
 use std::process::ExitCode;
@@ -41,10 +45,12 @@ struct Cli {
 enum Task {
     AuditFatbin(audit_fatbin::Args),
     Bench(bench::Args),
+    BuildArch(build_arch::Args),
     Docs(docs::Args),
     Gates(gates::Args),
     Probe(probe::Args),
     RealArtifacts(real_artifacts::Args),
+    Ci(ci::Args),
     Test(test::Args),
     Toolkit(toolkit::Args),
 }
@@ -64,10 +70,12 @@ fn dispatch(task: &Task, context: &Context) -> anyhow::Result<ExitStatus> {
     match task {
         Task::AuditFatbin(args) => audit_fatbin::run(args, context),
         Task::Bench(args) => bench::run(args, context),
+        Task::BuildArch(args) => build_arch::run(args, context),
         Task::Docs(args) => docs::run(args, context),
         Task::Gates(args) => gates::run(args, context),
         Task::Probe(args) => probe::run(args, context),
         Task::RealArtifacts(args) => real_artifacts::run(args, context),
+        Task::Ci(args) => ci::run(args, context),
         Task::Test(args) => test::run(args, context),
         Task::Toolkit(args) => toolkit::run(args, context),
     }

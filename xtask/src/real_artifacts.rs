@@ -4,8 +4,8 @@
 
 use std::path::PathBuf;
 
-use blockgate_audit::render::{self, HumanOptions, Mnemonics};
 use blockgate_audit::Options;
+use blockgate_audit::render::{self, HumanOptions, Mnemonics};
 use blockgate_expect::Expectation;
 use blockgate_findings::ExitStatus;
 use blockgate_toolkit::{Package, Places, Progress, Provisioner};
@@ -89,14 +89,27 @@ pub(crate) fn run(args: &Args, context: &Context) -> anyhow::Result<ExitStatus> 
             .iter()
             .map(|text| text.parse::<Expectation>())
             .collect::<Result<Vec<_>, _>>()?;
-        let options = Options { expectations, ..Options::default() };
+        let options = Options {
+            expectations,
+            ..Options::default()
+        };
         let report = blockgate_audit::audit(&[path], &options, &blockgate_audit::NoProgress);
-        let mnemonics = Mnemonics { all: false, patterns: vec![Regex::new(CONVERSION)?] };
+        let mnemonics = Mnemonics {
+            all: false,
+            patterns: vec![Regex::new(CONVERSION)?],
+        };
         let mut out = std::io::stdout().lock();
         match args.format {
             Format::Json => render::json(&mut out, &report, &mnemonics)?,
             Format::Human => {
-                render::human(&mut out, &report, &HumanOptions { mnemonics, ..HumanOptions::default() })?;
+                render::human(
+                    &mut out,
+                    &report,
+                    &HumanOptions {
+                        mnemonics,
+                        ..HumanOptions::default()
+                    },
+                )?;
             }
         }
         status = status.and(report.status(false));
@@ -106,8 +119,12 @@ pub(crate) fn run(args: &Args, context: &Context) -> anyhow::Result<ExitStatus> 
 
 impl RealArtifact {
     pub(crate) fn fetch(&self, context: &Context) -> anyhow::Result<PathBuf> {
-        let provisioner =
-            Provisioner::new(context.root(), &context.target(), Places::of_this_process(), Progress::stderr());
+        let provisioner = Provisioner::new(
+            context.root(),
+            &context.target(),
+            Places::of_this_process(),
+            Progress::stderr(),
+        );
         let folder = provisioner
             .install(&self.package, |_| Ok(()))
             .map_err(|error| StatusError::unreadable(error.to_string()))?;

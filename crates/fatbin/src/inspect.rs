@@ -1,5 +1,7 @@
 //! Looks into an image: architecture by all the evidence, kernels, instructions.
 
+use std::collections::HashSet;
+
 use blockgate_arch::{Arch, Scope, ToolkitVersion};
 
 use crate::DefectSeverity::{Info, Warning};
@@ -246,18 +248,25 @@ fn count_kernels(
 ) -> Result<(), Error> {
     let sm = inspection.arch.number();
     let countable = sm >= FIRST_COUNTED_SM;
-    let entries = cubin.entry_names()?;
+    let entries = match cubin.entry_names() {
+        Ok(entries) => entries,
+        Err(error) => {
+            // Only which functions a host can launch is lost.
+            inspection.defects.push(error.into_defect("unreadable-symbols"));
+            HashSet::new()
+        }
+    };
     let mut counter = (countable && options.sass).then(|| Counter::new(sm));
     let mut total = 0;
+    // The first stands for all: a damaged file may have as many as it has sections.
+    let mut partial = None;
     for section in cubin.code_views() {
         let (name, code) = section?;
         let instructions = countable.then(|| code.len() / INSTRUCTION_BYTES as u64);
-        if countable && code.len() % INSTRUCTION_BYTES as u64 != 0 {
+        if countable && partial.is_none() && !code.len().is_multiple_of(INSTRUCTION_BYTES as u64) {
             let expected = "machine code in instructions of 16 bytes";
             let found = format!("{:#x} bytes in `{name}`", code.len());
-            inspection
-                .defects
-                .push(code.defect(0, "partial-instruction", Warning, expected, found));
+            partial = Some(code.defect(0, "partial-instruction", Warning, expected, found));
         }
         let sass = counter
             .as_mut()
@@ -274,6 +283,7 @@ fn count_kernels(
         });
     }
     inspection.instructions = countable.then_some(total);
+    inspection.defects.extend(partial);
     if counter.is_some() && !sass::is_known(sm) && total > 0 {
         let expected = "an architecture whose opcodes are known";
         let found = format!("{}: opcodes are counted without names", inspection.arch);

@@ -19,6 +19,7 @@ mod host;
 mod image;
 mod inspect;
 mod limits;
+mod names;
 mod ptx;
 mod region;
 mod sass;

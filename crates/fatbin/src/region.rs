@@ -70,7 +70,7 @@ fn read_region<'a>(
     start: u64,
     mut position: Position,
 ) -> Option<u64> {
-    let header: &[u8; REGION_HEADER_BYTES as usize] = match data.array_at(start, "a region header") {
+    let header: &[u8; 16] = match data.array_at(start, "a region header") {
         Ok(header) => header,
         Err(error) => {
             reader.unattributed_bytes += data.len() - start;

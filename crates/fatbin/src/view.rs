@@ -1,5 +1,6 @@
 //! Bytes that know where in the input they lie, so that every error can say so.
 
+use std::fmt::Display;
 use std::sync::Arc;
 
 use object::pod::Pod;
@@ -86,7 +87,13 @@ impl<'a> View<'a> {
     }
 
     /// `len` bytes from `at`, as `claimed_at` states; `what` names them.
-    pub(crate) fn range(&self, claimed_at: u64, at: u64, len: u64, what: &str) -> Result<Self, Error> {
+    pub(crate) fn range(
+        &self,
+        claimed_at: u64,
+        at: u64,
+        len: u64,
+        what: impl Display,
+    ) -> Result<Self, Error> {
         self.get(at, len).ok_or_else(|| {
             self.error(
                 claimed_at,

@@ -109,7 +109,7 @@ impl BuildTools {
     /// No C++ compiler, or what stopped the installation.
     pub fn obtain(needs: ListNeeds, provisioner: &Provisioner) -> Result<Self, ToolkitError> {
         let places = provisioner.places();
-        let cxx = cxx_compiler(places).ok_or(ToolkitError::Missing(Missing::CxxCompiler))?;
+        let cxx = cxx_compiler(places).map_err(ToolkitError::Missing)?;
         let installed_because = match in_path(needs, places) {
             Ok((cmake, cmake_version, ninja)) => {
                 return Ok(Self {
@@ -160,14 +160,15 @@ impl BuildTools {
     }
 }
 
-fn cxx_compiler(places: &Places) -> Option<PathBuf> {
+fn cxx_compiler(places: &Places) -> Result<PathBuf, Missing> {
     if let Some(named) = &places.cxx {
-        return places.program(named);
+        return places.program(named).ok_or(Missing::NamedCxxCompiler);
     }
     // g++ first: it is what nvcc itself would take.
     ["g++", "c++", "clang++"]
         .iter()
         .find_map(|name| places.program(name.as_ref()))
+        .ok_or(Missing::CxxCompiler)
 }
 
 fn in_path(needs: ListNeeds, places: &Places) -> Result<(PathBuf, CMakeVersion, PathBuf), String> {

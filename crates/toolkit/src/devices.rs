@@ -5,7 +5,7 @@ use std::process::Command;
 use blockgate_arch::{Arch, Scope};
 
 use crate::places::Places;
-use crate::process::{Outcome, run_bounded};
+use crate::process::run_bounded;
 
 /// Why the GPUs of this machine are not known.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -38,20 +38,14 @@ pub fn attached_devices(places: &Places) -> Result<Vec<Arch>, DeviceError> {
     let no_answer = |reason: String| DeviceError::NoAnswer { reason };
     let finished =
         run_bounded(&mut command, places.query_limits).map_err(|error| no_answer(error.to_string()))?;
-    match finished.outcome {
-        Outcome::Ended(status) if status.success() => {
-            devices_of_text(&String::from_utf8_lossy(&finished.stdout))
-        }
-        Outcome::Ended(status) => {
-            let last_line = finished.last_lines(1).concat();
-            Err(no_answer(format!("{status}: {last_line}")))
-        }
-        Outcome::TimedOut => Err(no_answer(format!(
-            "it has not ended after {} s",
-            places.query_limits.time.as_secs_f32()
-        ))),
-        Outcome::PrintedTooMuch => Err(no_answer("it prints without end".to_owned())),
+    if finished.succeeded() {
+        return devices_of_text(&String::from_utf8_lossy(&finished.stdout));
     }
+    let last_line = finished.last_lines(1).concat();
+    Err(no_answer(format!(
+        "it ended with {}: {last_line}",
+        finished.outcome
+    )))
 }
 
 /// The architectures of compute capabilities such as `12.1`, separated by blanks or lines. Each is read as a

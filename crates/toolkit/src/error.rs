@@ -85,6 +85,9 @@ pub enum Missing {
          Install one: `apt install g++` (Debian, Ubuntu), `dnf install gcc-c++` (Fedora), or set CXX"
     )]
     CxxCompiler,
+    /// `CXX` names no program.
+    #[error("CXX names no program: give the C++ compiler's name or path alone, without options")]
+    NamedCxxCompiler,
 }
 
 fn passed_over_text(passed_over: &[PassedOver]) -> String {

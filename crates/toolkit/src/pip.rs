@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use crate::error::{Missing, ToolkitError};
 use crate::places::Places;
-use crate::process::{Finished, Limits, Outcome, run_bounded};
+use crate::process::{Finished, Limits, run_bounded};
 use crate::provision::Package;
 
 /// An installation of a toolkit is about 130 MB to fetch; a slow line needs its time.
@@ -50,24 +50,13 @@ pub(crate) fn install(
     }
     let finished = run_bounded(&mut command, INSTALL_LIMITS)
         .map_err(|error| failed(format!("{} cannot be run: {error}", python.display()), Vec::new()))?;
-    match finished.outcome {
-        Outcome::Ended(status) if status.success() => Ok(()),
-        Outcome::Ended(status) => Err(failed(
-            format!("pip ends with {status}; its last lines:"),
-            finished.last_lines(8),
-        )),
-        Outcome::TimedOut => Err(failed(
-            format!(
-                "pip has not ended after {} minutes; its last lines:",
-                INSTALL_LIMITS.time.as_secs() / 60
-            ),
-            finished.last_lines(8),
-        )),
-        Outcome::PrintedTooMuch => Err(failed(
-            "pip prints without end; its last lines:".to_owned(),
-            finished.last_lines(8),
-        )),
+    if finished.succeeded() {
+        return Ok(());
     }
+    Err(failed(
+        format!("pip ended with {}; its last lines:", finished.outcome),
+        finished.last_lines(8),
+    ))
 }
 
 /// A python that has pip: the system's, or that of a virtual environment in `scratch`.

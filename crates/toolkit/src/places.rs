@@ -161,7 +161,11 @@ impl Places {
     /// Every nvcc to try, in order.
     pub fn candidates(&self) -> Vec<Candidate> {
         let mut candidates = Vec::new();
-        let mut add = |source, nvcc| candidates.push(Candidate { source, nvcc });
+        let mut add = |source, nvcc: PathBuf| {
+            // CMake runs elsewhere, where a relative path would name something else.
+            let nvcc = std::path::absolute(&nvcc).unwrap_or(nvcc);
+            candidates.push(Candidate { source, nvcc });
+        };
         if let Some(named) = &self.cudacxx {
             // A bare name is looked up in PATH, as CMake does.
             let nvcc = self.program(named).unwrap_or_else(|| PathBuf::from(named));
@@ -205,7 +209,7 @@ impl Places {
     }
 
     /// The program `name` of `PATH`, or the file itself where `name` is a path.
-    pub(crate) fn program(&self, name: &OsStr) -> Option<PathBuf> {
+    pub fn program(&self, name: &OsStr) -> Option<PathBuf> {
         self.programs(name).into_iter().next()
     }
 

@@ -1,5 +1,6 @@
 //! Running a program that may hang or never stop printing.
 
+use std::fmt;
 use std::fs::File;
 use std::io::{self, Read as _, Seek as _, SeekFrom};
 use std::process::{Child, Command, ExitStatus, Stdio};
@@ -31,6 +32,17 @@ pub enum Outcome {
     TimedOut,
     /// Killed here, because it printed more than the limit.
     PrintedTooMuch,
+}
+
+/// Completes "it ended with …".
+impl fmt::Display for Outcome {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Ended(status) => status.fmt(f),
+            Self::TimedOut => f.write_str("its time over"),
+            Self::PrintedTooMuch => f.write_str("too much output"),
+        }
+    }
 }
 
 /// A bounded program that has ended.

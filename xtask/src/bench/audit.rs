@@ -18,8 +18,12 @@ pub(super) fn run(context: &Context, rounds: u16) -> anyhow::Result<Record> {
     let path = real_artifacts::ARTIFACTS[0].fetch(context)?;
     let bytes = Bytes::open(&path)?;
     let payloads = payloads(&bytes)?;
-    let provisioner =
-        Provisioner::new(context.root(), &context.target(), Places::of_this_process(), Progress::stderr());
+    let provisioner = Provisioner::new(
+        context.root(),
+        &context.target(),
+        Places::of_this_process(),
+        Progress::stderr(),
+    );
     let oracles = Oracles::obtain(&provisioner)?;
     let threads = rayon::current_num_threads();
     let rows = vec![
@@ -53,7 +57,10 @@ pub(super) fn run(context: &Context, rounds: u16) -> anyhow::Result<Record> {
 }
 
 fn audit(path: &Path, list_only: bool) -> anyhow::Result<()> {
-    let options = Options { list_only, ..Options::default() };
+    let options = Options {
+        list_only,
+        ..Options::default()
+    };
     let report = blockgate_audit::audit(&[path.to_owned()], &options, &NoProgress);
     anyhow::ensure!(!report.unreadable, "the audit could not read everything");
     Ok(())
@@ -71,7 +78,9 @@ fn payloads(bytes: &[u8]) -> anyhow::Result<Vec<Payload<'_>>> {
         .filter(|image| image.compression == Compression::Zstd)
         .map(|image| {
             let entry = usize::try_from(image.offset)?;
-            let header_bytes = bytes.get(entry + 4..entry + 8).context("the entry header is cut")?;
+            let header_bytes = bytes
+                .get(entry + 4..entry + 8)
+                .context("the entry header is cut")?;
             let start = entry + u32::from_le_bytes(header_bytes.try_into()?) as usize;
             let end = start + usize::try_from(image.stored_size)?;
             let payload = bytes.get(start..end).context("the payload is cut")?;
@@ -81,16 +90,27 @@ fn payloads(bytes: &[u8]) -> anyhow::Result<Vec<Payload<'_>>> {
 }
 
 fn decompress(payloads: &[Payload<'_>]) -> anyhow::Result<()> {
-    payloads.par_iter().try_for_each_init(zstd::bulk::Decompressor::new, |decompressor, (payload, size)| {
-        let decompressor = decompressor.as_mut().map_err(|error| anyhow::anyhow!("zstd: {error}"))?;
-        let content = decompressor.decompress(payload, *size)?;
-        anyhow::ensure!(content.len() == *size, "a payload has another size than its header says");
-        Ok(())
-    })
+    payloads
+        .par_iter()
+        .try_for_each_init(zstd::bulk::Decompressor::new, |decompressor, (payload, size)| {
+            let decompressor = decompressor
+                .as_mut()
+                .map_err(|error| anyhow::anyhow!("zstd: {error}"))?;
+            let content = decompressor.decompress(payload, *size)?;
+            anyhow::ensure!(
+                content.len() == *size,
+                "a payload has another size than its header says"
+            );
+            Ok(())
+        })
 }
 
 fn cuobjdump(program: &Path, path: &Path) -> anyhow::Result<()> {
-    let status = Command::new(program).arg("-lelf").arg(path).stdout(Stdio::null()).status()?;
+    let status = Command::new(program)
+        .arg("-lelf")
+        .arg(path)
+        .stdout(Stdio::null())
+        .status()?;
     anyhow::ensure!(status.success(), "cuobjdump ends with {status}");
     Ok(())
 }
@@ -101,7 +121,9 @@ fn machine() -> String {
     let model = info
         .lines()
         .find_map(|line| line.strip_prefix("model name"))
-        .map_or("unknown processor", |rest| rest.trim_start_matches([' ', '\t', ':']));
+        .map_or("unknown processor", |rest| {
+            rest.trim_start_matches([' ', '\t', ':'])
+        });
     let threads = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
     format!("{model}, {threads} threads")
 }

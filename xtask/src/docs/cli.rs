@@ -14,7 +14,10 @@ pub(crate) fn reference() -> String {
     for mut command in [blockgate::Cli::command(), crate::Cli::command()] {
         command.build();
         let name = command.get_name().to_owned();
-        for verb in command.get_subcommands_mut().filter(|verb| verb.get_name() != "help") {
+        for verb in command
+            .get_subcommands_mut()
+            .filter(|verb| verb.get_name() != "help")
+        {
             section(&mut page, &name, verb);
         }
     }
@@ -24,6 +27,11 @@ pub(crate) fn reference() -> String {
 fn section(page: &mut String, program: &str, verb: &mut Command) {
     let help = verb.clone().term_width(100).render_long_help().to_string();
     let help: Vec<&str> = help.lines().map(str::trim_end).collect();
-    write!(page, "\n## `{program} {}`\n\n```text\n{}\n```\n", verb.get_name(), help.join("\n"))
-        .expect("writing to a string cannot fail");
+    write!(
+        page,
+        "\n## `{program} {}`\n\n```text\n{}\n```\n",
+        verb.get_name(),
+        help.join("\n")
+    )
+    .expect("writing to a string cannot fail");
 }

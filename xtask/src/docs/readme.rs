@@ -14,17 +14,28 @@ struct Table {
 }
 
 const TABLES: &[Table] = &[
-    Table { name: "build-arch", record: "docs/records/build-arch.json", render: build_arch },
-    Table { name: "bench-audit", record: "docs/records/bench-audit.json", render: bench_audit },
+    Table {
+        name: "build-arch",
+        record: "docs/records/build-arch.json",
+        render: build_arch,
+    },
+    Table {
+        name: "bench-audit",
+        record: "docs/records/bench-audit.json",
+        render: bench_audit,
+    },
 ];
 
 /// The README with its tables rendered anew.
 pub(crate) fn with_tables(context: &Context, current: &str) -> anyhow::Result<String> {
     TABLES.iter().try_fold(current.to_owned(), |page, table| {
         let opening = format!("<!-- table: {} -->", table.name);
-        let (before, rest) =
-            page.split_once(&opening).with_context(|| format!("README.md has no `{opening}`"))?;
-        let (_, after) = rest.split_once("<!-- end -->").with_context(|| format!("`{opening}` has no end"))?;
+        let (before, rest) = page
+            .split_once(&opening)
+            .with_context(|| format!("README.md has no `{opening}`"))?;
+        let (_, after) = rest
+            .split_once("<!-- end -->")
+            .with_context(|| format!("`{opening}` has no end"))?;
         let text = std::fs::read_to_string(context.root().join(table.record))
             .with_context(|| format!("{} cannot be read", table.record))?;
         let rendered = (table.render)(&serde_json::from_str(&text)?)
@@ -47,7 +58,9 @@ fn build_arch(record: &Value) -> anyhow::Result<String> {
             continue;
         }
         let totals = &list["totals"];
-        let difference = list["size_over_baseline"].as_i64().map_or_else(|| "–".to_owned(), signed_bytes);
+        let difference = list["size_over_baseline"]
+            .as_i64()
+            .map_or_else(|| "–".to_owned(), signed_bytes);
         page.push_str(&format!(
             "| {name} | {} | {} | {} | {} | {difference} | {} |\n",
             architectures(&totals["cubins"]),
@@ -67,7 +80,11 @@ fn architectures(counts: &Value) -> String {
         .flatten()
         .map(|(arch, number)| format!("{} ×{number}", arch.trim_start_matches("sm_")))
         .collect();
-    if names.is_empty() { "none".to_owned() } else { names.join(", ") }
+    if names.is_empty() {
+        "none".to_owned()
+    } else {
+        names.join(", ")
+    }
 }
 
 fn conversions(sass: &Value) -> u64 {
@@ -84,9 +101,16 @@ fn changed(list: &Value) -> String {
     let Some(same) = list["same"].as_object().filter(|same| !same.is_empty()) else {
         return "–".to_owned();
     };
-    let changed: Vec<&str> =
-        same.iter().filter(|(_, row)| row["code"] == false).map(|(source, _)| source.as_str()).collect();
-    if changed.is_empty() { "none".to_owned() } else { changed.join(", ") }
+    let changed: Vec<&str> = same
+        .iter()
+        .filter(|(_, row)| row["code"] == false)
+        .map(|(source, _)| source.as_str())
+        .collect();
+    if changed.is_empty() {
+        "none".to_owned()
+    } else {
+        changed.join(", ")
+    }
 }
 
 /// One row per measurement, with its peer in the same run.
@@ -96,7 +120,10 @@ fn bench_audit(record: &Value) -> anyhow::Result<String> {
     );
     for row in array(record, "rows")? {
         let milliseconds = |key: &str| -> anyhow::Result<String> {
-            Ok(format!("{:.0} ms", row[key].as_f64().with_context(|| key.to_owned())? * 1e3))
+            Ok(format!(
+                "{:.0} ms",
+                row[key].as_f64().with_context(|| key.to_owned())? * 1e3
+            ))
         };
         page.push_str(&format!(
             "| {} | {} | {} to {} | {} | {} | {:.2} |\n",
@@ -113,7 +140,9 @@ fn bench_audit(record: &Value) -> anyhow::Result<String> {
 }
 
 fn array<'a>(value: &'a Value, key: &str) -> anyhow::Result<&'a Vec<Value>> {
-    value[key].as_array().with_context(|| format!("`{key}` is missing"))
+    value[key]
+        .as_array()
+        .with_context(|| format!("`{key}` is missing"))
 }
 
 fn text<'a>(value: &'a Value, key: &str) -> anyhow::Result<&'a str> {

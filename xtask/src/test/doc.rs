@@ -26,7 +26,7 @@ pub(crate) fn list(root: &Path, packages: &[String]) -> anyhow::Result<Vec<TestN
     }
     ensure!(
         finished.succeeded(),
-        "`cargo test --doc` ends with {:?}: {}",
+        "`cargo test --doc` ended with {}: {}",
         finished.outcome,
         finished.last_lines(5).join(" / ")
     );
@@ -55,7 +55,7 @@ pub(crate) fn run(
     let output = String::from_utf8_lossy(&finished.stdout);
     for test in tests {
         let verdict = verdict(&test.test, &output).unwrap_or_else(|| Verdict::Failed {
-            what: format!("ended without a verdict ({:?})", finished.outcome),
+            what: format!("ended without a verdict; rustdoc ended with {}", finished.outcome),
             output: finished.text(),
         });
         report.record(test.clone(), verdict)?;

@@ -20,8 +20,10 @@ use blockgate_toolkit::Oracles;
 use indicatif::{ProgressBar, ProgressStyle};
 
 use crate::context::{Context, StatusError};
+pub(crate) use crate::test::cargo::cargo;
 use crate::test::program::TestProgram;
 use crate::test::report::Report;
+pub(crate) use crate::test::report::is_counts;
 use crate::toolkit::{provisioner, unreadable};
 
 /// Run the tests; the last line is `N passed, N failed, N skipped`.
@@ -97,7 +99,7 @@ pub(crate) fn run(args: &Args, context: &Context) -> anyhow::Result<ExitStatus> 
         .or_else(|| std::thread::available_parallelism().ok())
         .map_or(1, NonZeroUsize::get);
     report.note(&format!(
-        "{total} tests of {} programs, each in a process of its own, at most {} s each; {}",
+        "tests: {total}, programs: {}; each test in a process of its own, at most {} s; {}",
         programs.len(),
         args.timeout,
         oracles_note(oracles.as_deref())
@@ -222,8 +224,8 @@ mod tests {
                 "victim lib: fails: failed",
                 "victim lib: ignored: skipped: needs a GPU",
                 "victim lib: leaves: ended without a verdict",
-                "victim lib: passes: passed",
                 "victim lib: panics: passed",
+                "victim lib: passes: passed",
             ]
         );
     }

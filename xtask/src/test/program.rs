@@ -61,7 +61,7 @@ impl TestProgram {
         let finished = run(&mut command, limit).with_context(|| format!("{} cannot be run", self.label))?;
         ensure!(
             finished.succeeded(),
-            "{} --list ends with {:?}: {}",
+            "{} --list ended with {}: {}",
             self.program.display(),
             finished.outcome,
             finished.last_lines(3).join(" / ")
@@ -202,7 +202,7 @@ fn skip_reason(test: &ListedTest, output: &str) -> String {
         .unwrap_or_else(|| "ignored, and it does not say why".to_owned())
 }
 
-#[cfg(all(test, unix))]
+#[cfg(test)]
 mod tests {
     use super::*;
     use std::os::unix::fs::PermissionsExt as _;
@@ -319,7 +319,7 @@ esac
     #[test]
     fn a_list_that_cannot_be_read_is_an_error() {
         let cases = [
-            ("exit 1", "--list ends with"),
+            ("exit 1", "--list ended with"),
             ("echo 'usage: program'", "expected `NAME: test`"),
             ("echo 'no list'", "expected `NAME: test`"),
             ("echo 'a: test'; echo 'a: test'", "two tests are called `a`"),

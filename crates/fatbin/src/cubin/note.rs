@@ -1,6 +1,8 @@
 //! The note in which the tools that wrote a cubin leave their version and command line.
 
 use blockgate_arch::{Arch, ToolkitVersion};
+use object::LittleEndian as LE;
+use object::elf::SHT_NOTE;
 
 use crate::elf::Elf;
 use crate::error::Error;
@@ -28,7 +30,11 @@ pub(crate) struct ToolNote {
 
 pub(super) fn read(elf: &Elf<'_>) -> Result<Vec<ToolNote>, Error> {
     let mut notes = Vec::new();
-    for section in elf.sections().iter().filter(|section| section.name == SECTION) {
+    for section in elf
+        .sections()
+        .iter()
+        .filter(|section| section.name == SECTION && section.header.sh_type.get(LE) == SHT_NOTE)
+    {
         let data = elf.data(section)?;
         let mut at = 0;
         while at < data.len() {

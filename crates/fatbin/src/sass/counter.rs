@@ -13,7 +13,7 @@ pub(crate) const INSTRUCTION_BYTES: usize = 16;
 const FORMS: usize = 1 << 12;
 
 /// The low 9 bits of the tensor-core instructions `UTC*MMA`.
-const TENSOR_CORE: u64 = 0x1ea;
+const TENSOR_CORE: u16 = 0x1ea;
 
 /// Counts into a flat table; names are looked up once a section is done.
 ///
@@ -25,8 +25,10 @@ pub(crate) struct Counter {
     /// The deciding bits of the upper word, by the low 12 bits.
     hi_masks: Box<[u32; FORMS]>,
     counts: Box<[u32; 2 * FORMS]>,
-    /// Instructions whose name depends on more than one bit.
-    special: BTreeMap<(u16, u16), u64>,
+    /// Which of the counts are not zero.
+    touched: Vec<u16>,
+    /// Instructions whose name depends on more than one bit: low 12 bits and what tells them apart.
+    special: Vec<(u16, u16)>,
     /// Names of conversions already spelt out, by modifiers.
     conversions: BTreeMap<u16, Mnemonic>,
 }
@@ -48,15 +50,16 @@ impl Counter {
             spelling: Spelling::of(sm),
             hi_masks,
             counts: Box::new([0; 2 * FORMS]),
-            special: BTreeMap::new(),
+            touched: Vec::new(),
+            special: Vec::new(),
             conversions: BTreeMap::new(),
         }
     }
 
     /// Counts the instructions of one section. Bytes behind the last whole instruction are not looked at.
     pub(crate) fn count(&mut self, code: &[u8]) -> Histogram {
-        // Fewer than 2^32 instructions at a time, so that no counter overflows.
-        const BATCH_BYTES: usize = INSTRUCTION_BYTES << 24;
+        // Few enough instructions at a time for the counters and for the list of special ones.
+        const BATCH_BYTES: usize = INSTRUCTION_BYTES << 20;
         let mut totals = Vec::new();
         for batch in code.chunks(BATCH_BYTES) {
             self.count_batch(batch);
@@ -68,81 +71,79 @@ impl Counter {
     fn count_batch(&mut self, code: &[u8]) {
         let (instructions, _) = code.as_chunks::<INSTRUCTION_BYTES>();
         for instruction in instructions {
-            let word = u128::from_le_bytes(*instruction);
-            let (lo, hi) = (word as u64, (word >> 64) as u64);
-            let low12 = (lo & 0xfff) as usize;
-            let deciding = hi as u32 & self.hi_masks[low12];
-            self.counts[low12 | usize::from(deciding != 0) << 12] += 1;
-            let operation = lo & 0x1ff;
-            if operation == f2fp::OPERATION || operation == TENSOR_CORE {
-                let key = if operation == TENSOR_CORE {
-                    tensor_core_key(lo, hi)
-                } else {
-                    f2fp::modifiers(hi)
-                };
-                *self.special.entry((low12 as u16, key)).or_default() += 1;
+            // Opcode and deciding bits lie in bytes 0, 1 and 8 to 11.
+            let [b0, b1, _, _, _, _, _, b7, h0, h1, h2, h3, _, _, _, _] = *instruction;
+            let low12 = u16::from_le_bytes([b0, b1]) & 0xfff;
+            let hi = u32::from_le_bytes([h0, h1, h2, h3]);
+            let operation = low12 & 0x1ff;
+            if operation == f2fp::OPERATION {
+                self.special.push((low12, f2fp::modifiers(hi)));
+                continue;
             }
+            if operation == TENSOR_CORE {
+                self.special.push((low12, tensor_core_key(b7, hi)));
+                continue;
+            }
+            let form = usize::from(low12);
+            let half = usize::from(hi & self.hi_masks[form] != 0);
+            let count = &mut self.counts[form | half << 12];
+            if *count == 0 {
+                self.touched.push(low12 | u16::from(half != 0) << 12);
+            }
+            *count += 1;
         }
     }
 
     /// Moves the counts of a batch, with names, to `totals`.
     fn take_counts(&mut self, totals: &mut Vec<(Mnemonic, u64)>) {
-        for ((low12, key), count) in std::mem::take(&mut self.special) {
-            if let Some(mnemonic) = self.special_mnemonic(low12, key) {
-                totals.push((mnemonic, count));
-                self.counts[usize::from(low12)] = 0;
-            }
+        for index in std::mem::take(&mut self.touched) {
+            let count = std::mem::take(&mut self.counts[usize::from(index) % (2 * FORMS)]);
+            let mnemonic = self.mnemonic(index & 0xfff, index & 0x1000 != 0);
+            totals.push((mnemonic, u64::from(count)));
         }
-        for index in 0..self.counts.len() {
-            let count = std::mem::take(&mut self.counts[index]);
-            if count != 0 {
-                let mnemonic = self.mnemonic(index % FORMS, index >= FORMS);
-                totals.push((mnemonic, u64::from(count)));
+        let mut special = std::mem::take(&mut self.special);
+        special.sort_unstable();
+        for same in special.chunk_by(|a, b| a == b) {
+            if let Some(&(low12, key)) = same.first() {
+                totals.push((self.special_mnemonic(low12, key), same.len() as u64));
             }
         }
     }
 
-    fn exception(&self, low12: usize) -> Option<Exception> {
-        let exceptions = self.class?.exceptions;
-        let index = exceptions
-            .binary_search_by_key(&low12, |row| usize::from(row.0))
-            .ok()?;
-        exceptions.get(index).map(|row| row.1)
-    }
-
-    fn mnemonic(&self, low12: usize, bit: bool) -> Mnemonic {
-        let name = match self.exception(low12) {
+    fn mnemonic(&self, low12: u16, bit: bool) -> Mnemonic {
+        let Some(class) = self.class else {
+            return Mnemonic::Unknown(low12);
+        };
+        let name = match class.exception(low12) {
             Some(Exception::Name(name)) => Some(name),
             Some(Exception::Bit { clear, set, .. }) => Some(if bit { set } else { clear }),
-            Some(Exception::TensorCore) | None => self.class.and_then(|class| class.operation(low12)),
+            Some(Exception::TensorCore) | None => class.operation(low12),
         };
-        // The index comes from a table of 12-bit values.
-        name.map_or(Mnemonic::Unknown(low12 as u16), Mnemonic::Base)
+        name.map_or(Mnemonic::Unknown(low12), Mnemonic::Base)
     }
 
-    /// The name of a conversion or tensor-core instruction; `None` where the class has no such instruction.
-    fn special_mnemonic(&mut self, low12: u16, key: u16) -> Option<Mnemonic> {
-        let class = self.class?;
-        let form = usize::from(low12);
-        if u64::from(low12) & 0x1ff == TENSOR_CORE {
-            let Some(Exception::TensorCore) = self.exception(form) else {
-                return None;
-            };
-            return Some(tensor_core_mnemonic(key));
+    /// The name of a conversion or tensor-core instruction, where the class has such ones.
+    fn special_mnemonic(&mut self, low12: u16, key: u16) -> Mnemonic {
+        let is_tensor_core = low12 & 0x1ff == TENSOR_CORE;
+        let exception = self.class.and_then(|class| class.exception(low12));
+        let operation = self.class.and_then(|class| class.operation(low12));
+        match (is_tensor_core, exception, operation) {
+            (true, Some(Exception::TensorCore), _) => tensor_core_mnemonic(key),
+            (false, None, Some(_)) => {
+                let spelling = self.spelling;
+                self.conversions
+                    .entry(key)
+                    .or_insert_with(|| Mnemonic::Full(f2fp::mnemonic(key, spelling).into()))
+                    .clone()
+            }
+            _ => self.mnemonic(low12, false),
         }
-        class.operation(form)?;
-        let spelling = self.spelling;
-        let mnemonic = self
-            .conversions
-            .entry(key)
-            .or_insert_with(|| Mnemonic::Full(f2fp::mnemonic(key, spelling).into()));
-        Some(mnemonic.clone())
     }
 }
 
 /// What tells tensor-core instructions apart: bit 63, which means block-scaled FP4, else bits 72 and 73.
-fn tensor_core_key(lo: u64, hi: u64) -> u16 {
-    if lo >> 63 != 0 {
+fn tensor_core_key(byte7: u8, hi: u32) -> u16 {
+    if byte7 & 0x80 != 0 {
         TENSOR_CORE_FP4
     } else {
         f2fp::modifiers(hi) & 3
@@ -163,4 +164,70 @@ fn tensor_core_mnemonic(key: u16) -> Mnemonic {
         }
         .into(),
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Counter;
+
+    fn counted(sm: u32, instructions: &[(u64, u64)]) -> Vec<(String, u64)> {
+        let code: Vec<u8> = instructions
+            .iter()
+            .flat_map(|(lo, hi)| lo.to_le_bytes().into_iter().chain(hi.to_le_bytes()))
+            .collect();
+        let histogram = Counter::new(sm).count(&code);
+        histogram
+            .iter()
+            .map(|(name, count)| (name.to_owned(), count))
+            .collect()
+    }
+
+    fn named(expected: &[(&str, u64)]) -> Vec<(String, u64)> {
+        expected
+            .iter()
+            .map(|&(name, count)| (name.to_owned(), count))
+            .collect()
+    }
+
+    #[test]
+    fn one_opcode_has_different_names_in_different_classes() {
+        for (sm, name) in [(80, "HFMA2"), (90, "HFMA2"), (107, "IADD"), (121, "IADD")] {
+            assert_eq!(counted(sm, &[(0x7235, 0)]), named(&[(name, 1)]), "sm_{sm}");
+        }
+    }
+
+    #[test]
+    fn one_more_bit_decides_where_it_must() {
+        let bit_76 = 1 << (76 - 64);
+        assert_eq!(
+            counted(100, &[(0x210, 0), (0x210, bit_76), (0x210, bit_76)]),
+            named(&[("IADD", 2), ("IADD3", 1)])
+        );
+        assert_eq!(counted(90, &[(0x210, bit_76)]), named(&[("IADD3", 1)]));
+    }
+
+    #[test]
+    fn tensor_core_instructions_are_told_apart() {
+        let words = [
+            (0x9ea, 0),
+            (0x5ea, 1 << 8),
+            (0x5ea, 3 << 8),
+            (0x9ea | 1 << 63, 3 << 8),
+            (0xdea, 0),
+        ];
+        assert_eq!(
+            counted(100, &words),
+            named(&[("UTCHMMA", 1), ("UTCIMMA", 1), ("UTCOMMA", 1), ("UTCQMMA", 2)])
+        );
+        assert_eq!(counted(121, &[(0x9ea, 0)]), named(&[("?9ea", 1)]));
+    }
+
+    #[test]
+    fn nothing_is_dropped() {
+        assert_eq!(
+            counted(75, &[(0x23e, 0x2070 << 8), (0xfff, 0)]),
+            named(&[("?23e", 1), ("?fff", 1)])
+        );
+        assert_eq!(counted(199, &[(0x202, 0)]), named(&[("?202", 1)]));
+    }
 }

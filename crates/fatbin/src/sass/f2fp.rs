@@ -5,11 +5,12 @@
 use std::fmt::Write as _;
 
 /// The low 9 bits of `F2FP` on every architecture that has it.
-pub(crate) const OPERATION: u64 = 0x03e;
+pub(crate) const OPERATION: u16 = 0x03e;
 
-/// Bits 72 to 87 of the instruction, which hold the modifiers.
-pub(crate) const fn modifiers(hi: u64) -> u16 {
-    (hi >> 8) as u16
+/// Bits 72 to 87 of the instruction, which hold the modifiers, of bits 64 to 95.
+pub(crate) const fn modifiers(hi: u32) -> u16 {
+    let [_, low, high, _] = hi.to_le_bytes();
+    u16::from_le_bytes([low, high])
 }
 
 /// How a disassembler spells the modifiers.

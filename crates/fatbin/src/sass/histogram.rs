@@ -1,5 +1,6 @@
 //! How often each mnemonic occurs.
 
+use std::cmp::Ordering;
 use std::fmt;
 use std::sync::{Arc, LazyLock};
 
@@ -36,15 +37,23 @@ impl Mnemonic {
             Self::Full(name) => name,
         }
     }
+
+    /// By name. The table of base mnemonics is sorted, so that its indices mostly save comparing text.
+    fn compare(&self, other: &Self) -> Ordering {
+        match (self, other) {
+            (Self::Base(a), Self::Base(b)) => a.cmp(b),
+            _ => self.name().cmp(other.name()),
+        }
+    }
 }
 
 impl Histogram {
     /// From counts in any order; a name may occur more than once.
     pub(crate) fn from_counts(mut counts: Vec<(Mnemonic, u64)>) -> Self {
         counts.retain(|&(_, count)| count != 0);
-        counts.sort_by(|(a, _), (b, _)| a.name().cmp(b.name()));
+        counts.sort_unstable_by(|(a, _), (b, _)| a.compare(b));
         counts.dedup_by(|(name, count), (kept, total)| {
-            let same = name.name() == kept.name();
+            let same = name.compare(kept).is_eq();
             if same {
                 *total += *count;
             }
@@ -79,13 +88,21 @@ impl Histogram {
 
     /// Adds the counts of `other`.
     pub fn merge(&mut self, other: &Self) {
-        if self.counts.is_empty() {
-            self.counts.clone_from(&other.counts);
-            return;
+        let mut added = Vec::new();
+        for (name, count) in &other.counts {
+            match self.counts.binary_search_by(|(known, _)| known.compare(name)) {
+                Ok(index) => {
+                    if let Some((_, total)) = self.counts.get_mut(index) {
+                        *total += count;
+                    }
+                }
+                Err(_) => added.push((name.clone(), *count)),
+            }
         }
-        let mut counts = std::mem::take(&mut self.counts);
-        counts.extend(other.counts.iter().cloned());
-        *self = Self::from_counts(counts);
+        if !added.is_empty() {
+            self.counts.append(&mut added);
+            self.counts.sort_unstable_by(|(a, _), (b, _)| a.compare(b));
+        }
     }
 }
 

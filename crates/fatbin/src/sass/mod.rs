@@ -40,11 +40,16 @@ impl Class {
         CLASSES.iter().find(|class| class.sms.contains(&sm))
     }
 
-    fn operation(&self, low12: usize) -> Option<u16> {
+    fn operation(&self, low12: u16) -> Option<u16> {
         self.operations
-            .get(low12 % OPERATIONS)
+            .get(usize::from(low12) % OPERATIONS)
             .copied()
             .filter(|&name| name != NO_NAME)
+    }
+
+    fn exception(&self, low12: u16) -> Option<Exception> {
+        let found = self.exceptions.binary_search_by_key(&low12, |row| row.0).ok()?;
+        self.exceptions.get(found).map(|row| row.1)
     }
 }
 

@@ -1,12 +1,42 @@
 //! Tests on real binaries: one named trial per input.
 
+#![allow(
+    clippy::disallowed_methods,
+    clippy::print_stderr,
+    clippy::use_debug,
+    reason = "tests read their inputs, run other readers and show the values that differ"
+)]
+
+mod cases;
+mod edge;
+mod goldens;
+mod listing;
+mod mutations;
 mod opcodes;
+mod oracles;
 mod support;
 
 use std::process::ExitCode;
 
+use libtest_mimic::{Failed, Trial};
+
+fn trials() -> Result<Vec<Trial>, Failed> {
+    let mut trials = opcodes::trials();
+    trials.extend(goldens::trials()?);
+    trials.extend(cases::trials());
+    trials.extend(edge::trials()?);
+    trials.extend(mutations::trials()?);
+    trials.extend(oracles::trials()?);
+    Ok(trials)
+}
+
 fn main() -> ExitCode {
     let arguments = libtest_mimic::Arguments::from_args();
-    let trials = opcodes::trials();
-    libtest_mimic::run(&arguments, trials).exit_code()
+    match trials() {
+        Ok(trials) => libtest_mimic::run(&arguments, trials).exit_code(),
+        Err(error) => {
+            eprintln!("the fixtures cannot be listed: {error:?}");
+            ExitCode::FAILURE
+        }
+    }
 }

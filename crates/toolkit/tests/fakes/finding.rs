@@ -187,6 +187,13 @@ fn a_missing_compiler_names_its_package() {
     let error = BuildTools::obtain(ListNeeds::Ordinary, &machine.provisioner()).unwrap_err();
     assert!(matches!(error, ToolkitError::Missing(Missing::CxxCompiler)));
     assert!(error.to_string().contains("apt install g++"));
+
+    let places = Places {
+        cxx: Some("ccache g++".into()),
+        ..machine.places()
+    };
+    let error = BuildTools::obtain(ListNeeds::Ordinary, &machine.provisioner_for(places)).unwrap_err();
+    assert!(error.to_string().starts_with("CXX names no program"), "{error}");
 }
 
 #[test]

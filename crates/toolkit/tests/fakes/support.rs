@@ -87,6 +87,10 @@ done
 
     /// Installs under `target` of this machine, from the project's own pins.
     pub(crate) fn provisioner(&self) -> Provisioner {
+        self.provisioner_for(self.places())
+    }
+
+    pub(crate) fn provisioner_for(&self, places: Places) -> Provisioner {
         let pins = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../ci/toolkits");
         for entry in pins.read_dir().unwrap() {
             let entry = entry.unwrap();
@@ -96,12 +100,7 @@ done
                 self.write(&format!("ci/toolkits/{name}"), &text);
             }
         }
-        Provisioner::new(
-            self.folder.path(),
-            &self.path("target"),
-            self.places(),
-            Progress::Hidden,
-        )
+        Provisioner::new(self.folder.path(), &self.path("target"), places, Progress::Hidden)
     }
 }
 

@@ -1,0 +1,143 @@
+//! Damaged inputs: whatever is changed or cut, reading ends, does not panic, and points into the file.
+
+use std::path::Path;
+
+use blockgate_fatbin::{InspectOptions, Limits, Place, read};
+use libtest_mimic::{Failed, Trial};
+use proptest::prelude::*;
+use proptest::test_runner::{Config, TestCaseError, TestRunner};
+
+use crate::goldens::inputs;
+
+/// Larger inputs are mostly host code, where a random change hits nothing.
+const MAX_INPUT_BYTES: u64 = 64 << 10;
+
+pub(crate) fn trials() -> Result<Vec<Trial>, Failed> {
+    let mut trials = Vec::new();
+    for (name, path) in inputs()? {
+        if std::fs::metadata(&path)?.len() <= MAX_INPUT_BYTES {
+            trials.push(Trial::test(format!("mutation/{name}"), move || check(&path)));
+        }
+    }
+    Ok(trials)
+}
+
+/// One change.
+#[derive(Clone, Debug)]
+enum Change {
+    /// Write `value`, `width` bytes wide, at a place given as a fraction of the file.
+    Write {
+        at: prop::sample::Index,
+        width: usize,
+        value: u64,
+    },
+    /// Cut the file there.
+    Cut { at: prop::sample::Index },
+    /// Repeat the bytes from `from` on at the end.
+    Repeat { from: prop::sample::Index },
+}
+
+/// Sizes and offsets at the edges of what a field can hold are likelier to break something than random ones.
+fn value() -> impl Strategy<Value = u64> {
+    prop_oneof![
+        any::<u64>(),
+        0..0x100_u64,
+        (0..64_u32).prop_map(|shift| 1 << shift),
+        (0..0x40_u64).prop_map(|below| u64::MAX - below),
+    ]
+}
+
+fn change() -> impl Strategy<Value = Change> {
+    let index = any::<prop::sample::Index>;
+    let width = prop_oneof![Just(1_usize), Just(2), Just(4), Just(8)];
+    prop_oneof![
+        8 => (index(), width, value()).prop_map(|(at, width, value)| Change::Write { at, width, value }),
+        1 => index().prop_map(|at| Change::Cut { at }),
+        1 => index().prop_map(|from| Change::Repeat { from }),
+    ]
+}
+
+fn apply(change: &Change, bytes: &mut Vec<u8>) {
+    if bytes.is_empty() {
+        return;
+    }
+    match change {
+        Change::Write { at, width, value } => {
+            // Fields are aligned, so aligned places are hit more often by rounding down.
+            let at = at.index(bytes.len()) / width * width;
+            for (byte, new) in bytes.iter_mut().skip(at).zip(value.to_le_bytes()).take(*width) {
+                *byte = new;
+            }
+        }
+        Change::Cut { at } => bytes.truncate(at.index(bytes.len())),
+        Change::Repeat { from } => bytes.extend_from_within(from.index(bytes.len())..),
+    }
+}
+
+fn check(path: &Path) -> Result<(), Failed> {
+    let original = std::fs::read(path)?;
+    let mut runner = TestRunner::new(Config {
+        failure_persistence: None,
+        ..Config::default()
+    });
+    let header = 0..0x200_usize;
+    let strategy = (
+        prop::collection::vec(change(), 1..4),
+        header,
+        any::<bool>(),
+        value(),
+    );
+    runner
+        .run(&strategy, |(changes, near_start, write_there, value)| {
+            let mut bytes = original.clone();
+            for change in &changes {
+                apply(change, &mut bytes);
+            }
+            if write_there {
+                // The first bytes hold the headers that everything else depends on.
+                for (byte, new) in bytes
+                    .iter_mut()
+                    .skip(near_start / 4 * 4)
+                    .zip(value.to_le_bytes())
+                    .take(4)
+                {
+                    *byte = new;
+                }
+            }
+            read_all(&bytes)
+        })
+        .map_err(|error| error.to_string().into())
+}
+
+/// Reads and inspects everything, and checks that whatever is reported has a place in the file.
+fn read_all(bytes: &[u8]) -> Result<(), TestCaseError> {
+    let limits = Limits::default();
+    let len = bytes.len() as u64;
+    let inside = |place: &Place| {
+        prop_assert!(place.offset <= len, "{place} is not within {len:#x} bytes");
+        Ok(())
+    };
+    let artifact = match read(bytes, &limits) {
+        Ok(artifact) => artifact,
+        Err(error) => return inside(error.place()),
+    };
+    prop_assert!(artifact.unattributed_bytes <= len);
+    for defect in &artifact.defects {
+        inside(&defect.place())?;
+    }
+    for image in &artifact.images {
+        prop_assert!(image.offset <= len);
+        match image.inspect(&limits, &InspectOptions::default()) {
+            Ok(inspection) => {
+                for defect in &inspection.defects {
+                    inside(&defect.place())?;
+                }
+                let counted: u64 = inspection.kernels.iter().map(|kernel| kernel.sass.total()).sum();
+                prop_assert_eq!(inspection.instructions.unwrap_or(0), counted);
+                prop_assert_eq!(inspection.sass.total(), counted);
+            }
+            Err(error) => inside(error.place())?,
+        }
+    }
+    Ok(())
+}

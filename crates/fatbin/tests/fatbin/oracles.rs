@@ -1,0 +1,431 @@
+//! The same inputs, read by others: `goblin` always, NVIDIA's programs where they are installed.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::Mutex;
+
+use blockgate_fatbin::{
+    Artifact, Cubin, DefectSeverity, FileFormat, ImageKind, InspectOptions, Limits, read,
+};
+use libtest_mimic::{Failed, Trial};
+
+use crate::goldens::inputs;
+use crate::support::{files, fixtures};
+
+/// The first architecture that the 13.x programs still know.
+const FIRST_SM_OF_13: u32 = 75;
+
+pub(crate) fn trials() -> Result<Vec<Trial>, Failed> {
+    let mut trials = Vec::new();
+    let listings = recorded_listings()?;
+    let cuobjdump = find("cuobjdump");
+    let nvdisasm = find("nvdisasm");
+    for (name, path) in inputs()? {
+        trials.push({
+            let path = path.clone();
+            Trial::test(format!("goblin/{name}"), move || goblin(&path))
+        });
+        if let Some(listing) = listings.get(&name) {
+            let (path, listing) = (path.clone(), listing.clone());
+            trials.push(Trial::test(format!("cuobjdump-recorded/{name}"), move || {
+                compare_listing(&path, &listing)
+            }));
+        }
+        let archive_or_edge = name.starts_with("edge/") || name.starts_with("archives/");
+        if !archive_or_edge {
+            let (program, input) = (cuobjdump.clone(), path.clone());
+            trials.push(oracle_trial("cuobjdump", &name, cuobjdump.is_some(), move || {
+                run_cuobjdump(program.as_deref().ok_or("no program")?, &input)
+            }));
+            let (program, input) = (nvdisasm.clone(), path);
+            trials.push(oracle_trial("nvdisasm", &name, nvdisasm.is_some(), move || {
+                run_nvdisasm(program.as_deref().ok_or("no program")?, &input)
+            }));
+        }
+    }
+    for name in listings.keys() {
+        if !fixtures().join(name).is_file() {
+            return Err(format!("the recorded listing has {name}, which is no input").into());
+        }
+    }
+    Ok(trials)
+}
+
+/// A trial that is listed as ignored, with the reason as its kind, where the program is missing.
+fn oracle_trial(
+    program: &str,
+    name: &str,
+    installed: bool,
+    run: impl FnOnce() -> Result<(), Failed> + Send + 'static,
+) -> Trial {
+    let trial = Trial::test(format!("{program}/{name}"), run);
+    if installed {
+        trial
+    } else {
+        trial
+            .with_kind(format!("no {program} in BLOCKGATE_ORACLES or target/toolkits"))
+            .with_ignored_flag(true)
+    }
+}
+
+/// Looks for one of NVIDIA's programs in the folder that `BLOCKGATE_ORACLES` names, then below `target/toolkits`.
+fn find(program: &str) -> Option<PathBuf> {
+    if let Some(folder) = std::env::var_os("BLOCKGATE_ORACLES") {
+        return Some(PathBuf::from(folder).join(program)).filter(|path| path.is_file());
+    }
+    let toolkits = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target/toolkits");
+    let is_program = |path: &Path| path.ends_with(Path::new("bin").join(program));
+    files(&toolkits, is_program).ok()?.into_iter().next()
+}
+
+fn goblin(path: &Path) -> Result<(), Failed> {
+    let bytes = std::fs::read(path)?;
+    let limits = Limits::default();
+    let Ok(artifact) = read(&bytes, &limits) else {
+        return Ok(());
+    };
+    match artifact.format {
+        FileFormat::Archive => goblin_archive(&artifact, &bytes)?,
+        FileFormat::ElfRelocatable | FileFormat::ElfExecutable | FileFormat::ElfShared => {
+            goblin_host(&artifact, &bytes)?;
+        }
+        _ => {}
+    }
+    for image in artifact
+        .images
+        .iter()
+        .filter(|image| image.kind == ImageKind::Cubin)
+    {
+        let Ok(content) = image.decode(&limits) else {
+            continue;
+        };
+        // A damaged cubin has its golden.
+        let Ok(inspection) = image.inspect(&limits, &InspectOptions { sass: false }) else {
+            continue;
+        };
+        let ours: Vec<_> = inspection
+            .kernels
+            .iter()
+            .map(|kernel| (kernel.name.clone(), kernel.code_bytes, kernel.is_entry))
+            .collect();
+        same(&goblin_kernels(&content)?, &ours, "code sections")?;
+    }
+    Ok(())
+}
+
+fn goblin_kernels(content: &[u8]) -> Result<Vec<(String, u64, bool)>, Failed> {
+    let elf = goblin::elf::Elf::parse(content)?;
+    let launchable: Vec<_> = elf
+        .syms
+        .iter()
+        .filter(|symbol| symbol.is_function() && symbol.st_other & 0x10 != 0)
+        .filter_map(|symbol| elf.strtab.get_at(symbol.st_name))
+        .collect();
+    Ok(elf
+        .section_headers
+        .iter()
+        .filter(|header| {
+            header.is_executable() && header.sh_type == goblin::elf::section_header::SHT_PROGBITS
+        })
+        .filter_map(|header| {
+            let name = elf.shdr_strtab.get_at(header.sh_name)?.strip_prefix(".text.")?;
+            Some((name.to_owned(), header.sh_size, launchable.contains(&name)))
+        })
+        .collect())
+}
+
+/// Every image lies in the section that it names, and every such section starts with its first image.
+fn goblin_host(artifact: &Artifact<'_>, bytes: &[u8]) -> Result<(), Failed> {
+    let elf = goblin::elf::Elf::parse(bytes)?;
+    let mut placed = 0;
+    for header in &elf.section_headers {
+        let name = elf.shdr_strtab.get_at(header.sh_name).unwrap_or_default();
+        if !matches!(name, ".nv_fatbin" | "__nv_relfatbin") {
+            continue;
+        }
+        let range = header.sh_offset..header.sh_offset + header.sh_size;
+        let inside: Vec<_> = artifact
+            .images
+            .iter()
+            .filter(|image| image.section == Some(name) && range.contains(&image.offset))
+            .collect();
+        let first = inside.first().ok_or_else(|| format!("{name} has no image"))?;
+        let header_of_first = first
+            .container()
+            .map_or(first.offset, |container| container.offset);
+        same(&(header.sh_offset + 16), &header_of_first, "the first entry")?;
+        placed += inside.len();
+    }
+    same(&placed, &artifact.images.len(), "images in device sections")
+}
+
+fn goblin_archive(artifact: &Artifact<'_>, bytes: &[u8]) -> Result<(), Failed> {
+    let archive = match goblin::archive::Archive::parse(bytes) {
+        Ok(archive) => archive,
+        // Where the other reader gives up, this one has to say that something is wrong.
+        Err(_) if has_errors(artifact) => return Ok(()),
+        Err(error) => return Err(error.into()),
+    };
+    let theirs: Vec<_> = (0..archive.len())
+        .filter_map(|index| archive.get_at(index))
+        .map(|member| {
+            (
+                member.extended_name().to_owned(),
+                member.offset,
+                member.size() as u64,
+            )
+        })
+        .map(|(name, offset, size)| (name.trim_end_matches('/').to_owned(), offset, size))
+        // The symbol table of a BSD archive is no member; and members behind the end of the file are not there.
+        .filter(|(name, offset, size)| name != "__.SYMDEF" && offset + size <= bytes.len() as u64)
+        .collect();
+    let ours: Vec<_> = artifact
+        .members
+        .iter()
+        .map(|member| {
+            let name = member.name.as_deref().unwrap_or_default().to_owned();
+            (name, member.offset, member.data.len() as u64)
+        })
+        .collect();
+    same(&theirs, &ours, "archive members")
+}
+
+fn has_errors(artifact: &Artifact<'_>) -> bool {
+    artifact
+        .defects
+        .iter()
+        .any(|defect| defect.severity == DefectSeverity::Error)
+}
+
+fn same<T: PartialEq + std::fmt::Debug>(theirs: &T, ours: &T, what: &str) -> Result<(), Failed> {
+    if theirs == ours {
+        Ok(())
+    } else {
+        Err(format!("{what} differ:\ntheirs {theirs:?}\nours   {ours:?}").into())
+    }
+}
+
+/// What cuobjdump said of one file.
+#[derive(Clone, Default)]
+struct Listing {
+    names: Vec<String>,
+    /// It stopped with an error.
+    fatal: bool,
+    /// It found nothing to read.
+    no_device_code: bool,
+}
+
+impl Listing {
+    fn add(&mut self, line: &str) {
+        if let Some((head, name)) = line.split_once(": ")
+            && (head.starts_with("ELF file") || head.starts_with("PTX file"))
+        {
+            self.names.push(name.to_owned());
+        }
+        self.fatal |= line.contains("cuobjdump fatal");
+        self.no_device_code |= line.contains("does not contain device code");
+    }
+}
+
+/// The listing that came with the inputs: one block per file, which starts with `### ./path`.
+fn recorded_listings() -> Result<BTreeMap<String, Listing>, Failed> {
+    let text = std::fs::read_to_string(fixtures().join("cuobjdump-13.5-listing.txt"))?;
+    let mut listings: BTreeMap<String, Listing> = BTreeMap::new();
+    let mut current = None;
+    for line in text.lines() {
+        if let Some(path) = line.strip_prefix("### ./") {
+            current = Some(path.to_owned());
+            listings.entry(path.to_owned()).or_default();
+        } else if let Some(listing) = current.as_ref().and_then(|path| listings.get_mut(path)) {
+            listing.add(line);
+        }
+    }
+    Ok(listings)
+}
+
+fn run_cuobjdump(program: &Path, path: &Path) -> Result<(), Failed> {
+    let output = Command::new(program)
+        .args(["-lelf", "-lptx", "-all"])
+        .arg(path)
+        .output()?;
+    let mut listing = Listing::default();
+    for bytes in [&output.stdout, &output.stderr] {
+        String::from_utf8_lossy(bytes)
+            .lines()
+            .for_each(|line| listing.add(line));
+    }
+    compare_listing(path, &listing)
+}
+
+/// Both must list the same, except where cuobjdump is known to be blind: it does not read bare PTX, it stops at the
+/// first defect, and it never shows the suffix `f` of machine code (its names are made the way it makes them).
+fn compare_listing(path: &Path, listing: &Listing) -> Result<(), Failed> {
+    let bytes = std::fs::read(path)?;
+    let limits = Limits::default();
+    let artifact = match read(&bytes, &limits) {
+        Ok(artifact) => artifact,
+        Err(_) if listing.fatal || listing.no_device_code => return Ok(()),
+        Err(error) => return Err(error.into()),
+    };
+    if artifact.format == FileFormat::Ptx {
+        return same(
+            &true,
+            &listing.no_device_code,
+            "whether bare PTX is read by cuobjdump",
+        );
+    }
+    let (names, unreadable) = cuobjdump_names(&artifact, path, &limits)?;
+    if listing.fatal {
+        let reported = unreadable || has_errors(&artifact);
+        same(&true, &reported, "whether something is wrong")?;
+        let theirs_are_ours = listing.names.iter().all(|name| names.contains(name));
+        return same(&true, &theirs_are_ours, "whether ours include theirs");
+    }
+    same(&false, &listing.no_device_code, "whether there is device code")?;
+    let sorted = |names: &[String]| {
+        let mut names = names.to_vec();
+        names.sort();
+        names
+    };
+    same(&sorted(&listing.names), &sorted(&names), "listings")
+}
+
+/// The names under which cuobjdump would list the images, and whether one could not be read.
+fn cuobjdump_names(
+    artifact: &Artifact<'_>,
+    path: &Path,
+    limits: &Limits,
+) -> Result<(Vec<String>, bool), Failed> {
+    let stem = path
+        .file_stem()
+        .unwrap_or_default()
+        .to_string_lossy()
+        .into_owned();
+    let (mut cubins, mut texts) = (0, 0);
+    let mut unreadable = false;
+    let mut names = Vec::new();
+    for image in &artifact.images {
+        let (index, arch, extension) = match image.kind {
+            ImageKind::Cubin => {
+                cubins += 1;
+                match image.inspect(limits, &InspectOptions { sass: false }) {
+                    Ok(inspection) => (cubins, inspection.arch_evidence.content, "cubin"),
+                    Err(_) => {
+                        unreadable = true;
+                        continue;
+                    }
+                }
+            }
+            ImageKind::Ptx => {
+                texts += 1;
+                (texts, image.declared, "ptx")
+            }
+            _ => continue,
+        };
+        let arch = arch.ok_or("an image without architecture")?;
+        let base = match &image.ident {
+            Some(ident) => Path::new(ident)
+                .file_stem()
+                .unwrap_or_default()
+                .to_string_lossy()
+                .replace(' ', "-"),
+            None if artifact.format == FileFormat::Cubin => stem.clone(),
+            None => format!("{stem}.{index}"),
+        };
+        names.push(format!("{base}.{arch}.{extension}"));
+    }
+    Ok((names, unreadable))
+}
+
+/// Machine code that was compared already: the inputs repeat much of it, and a disassembler takes its time.
+static COMPARED: Mutex<BTreeSet<(u32, Vec<u8>)>> = Mutex::new(BTreeSet::new());
+
+/// Every kernel of every cubin has the same mnemonics, and the same `F2FP` with all modifiers, as nvdisasm prints.
+fn run_nvdisasm(program: &Path, path: &Path) -> Result<(), Failed> {
+    let bytes = std::fs::read(path)?;
+    let limits = Limits::default();
+    let artifact = read(&bytes, &limits)?;
+    let scratch = Path::new(env!("CARGO_TARGET_TMPDIR"));
+    std::fs::create_dir_all(scratch)?;
+    for (index, image) in artifact.images.iter().enumerate() {
+        if image.kind != ImageKind::Cubin {
+            continue;
+        }
+        let inspection = image.inspect(&limits, &InspectOptions::default())?;
+        if inspection.arch.number() < FIRST_SM_OF_13 {
+            continue;
+        }
+        let content = image.decode(&limits)?;
+        let mut code = Vec::new();
+        for section in Cubin::parse(&content, 0)?.code_sections() {
+            code.extend_from_slice(section?.bytes);
+        }
+        let new = COMPARED
+            .lock()
+            .map_err(|_| "another trial panicked")?
+            .insert((inspection.arch.number(), code));
+        if !new {
+            continue;
+        }
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        let file = scratch.join(format!("{name}-{index}-{}.cubin", std::process::id()));
+        std::fs::write(&file, content)?;
+        let output = Command::new(program).arg("-c").arg(&file).output();
+        std::fs::remove_file(&file)?;
+        let output = output?;
+        if !output.status.success() {
+            return Err(String::from_utf8_lossy(&output.stderr).into_owned().into());
+        }
+        let theirs = disassembled(&String::from_utf8_lossy(&output.stdout));
+        let ours: BTreeMap<_, BTreeMap<_, _>> = inspection
+            .kernels
+            .iter()
+            .map(|kernel| {
+                let counts = kernel.sass.iter().map(|(name, count)| (name.to_owned(), count));
+                (kernel.name.clone(), counts.collect())
+            })
+            .collect();
+        same(&theirs, &ours, &format!("mnemonics of image {index}"))?;
+    }
+    Ok(())
+}
+
+/// Mnemonics by function of what `nvdisasm -c` prints.
+fn disassembled(text: &str) -> BTreeMap<String, BTreeMap<String, u64>> {
+    let mut functions: BTreeMap<String, BTreeMap<String, u64>> = BTreeMap::new();
+    let mut current = String::new();
+    for line in text.lines() {
+        if let Some(name) = line.trim().strip_prefix(".section\t.text.") {
+            current = name
+                .split(',')
+                .next()
+                .unwrap_or(name)
+                .trim_matches('"')
+                .to_owned();
+            functions.entry(current.clone()).or_default();
+        }
+        let Some((address, instruction)) = line.trim().strip_prefix("/*").and_then(|l| l.split_once("*/"))
+        else {
+            continue;
+        };
+        if u64::from_str_radix(address, 16).is_err() {
+            continue;
+        }
+        let mut words = instruction
+            .split_whitespace()
+            .filter(|word| !word.starts_with('@'));
+        let Some(mnemonic) = words.next() else {
+            continue;
+        };
+        let mnemonic = mnemonic.trim_end_matches(';');
+        let base = mnemonic.split('.').next().unwrap_or(mnemonic);
+        let counted = if base == "F2FP" { mnemonic } else { base };
+        *functions
+            .entry(current.clone())
+            .or_default()
+            .entry(counted.to_owned())
+            .or_default() += 1;
+    }
+    functions
+}
