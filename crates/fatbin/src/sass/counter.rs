@@ -68,46 +68,53 @@ impl Counter {
         Histogram::from_counts(totals)
     }
 
+    #[allow(
+        clippy::cast_possible_truncation,
+        reason = "an instruction is taken apart into fields of known width"
+    )]
     fn count_batch(&mut self, code: &[u8]) {
         let (instructions, _) = code.as_chunks::<INSTRUCTION_BYTES>();
         for instruction in instructions {
-            // Opcode and deciding bits lie in bytes 0, 1 and 8 to 11.
-            let [b0, b1, _, _, _, _, _, b7, h0, h1, h2, h3, _, _, _, _] = *instruction;
-            let low12 = u16::from_le_bytes([b0, b1]) & 0xfff;
-            let hi = u32::from_le_bytes([h0, h1, h2, h3]);
+            let word = u128::from_le_bytes(*instruction);
+            let (lo, hi) = (word as u64, (word >> 64) as u32);
+            let low12 = lo as u16 & 0xfff;
             let operation = low12 & 0x1ff;
             if operation == f2fp::OPERATION {
                 self.special.push((low12, f2fp::modifiers(hi)));
                 continue;
             }
             if operation == TENSOR_CORE {
-                self.special.push((low12, tensor_core_key(b7, hi)));
+                self.special.push((low12, tensor_core_key(lo, hi)));
                 continue;
             }
             let form = usize::from(low12);
             let half = usize::from(hi & self.hi_masks[form] != 0);
             let count = &mut self.counts[form | half << 12];
             if *count == 0 {
-                self.touched.push(low12 | u16::from(half != 0) << 12);
+                self.touched.push(low12 | (half as u16) << 12);
             }
             *count += 1;
         }
     }
 
-    /// Moves the counts of a batch, with names, to `totals`.
+    /// Moves the counts of a batch, with names, to `totals`. The lists keep their memory for the next section.
     fn take_counts(&mut self, totals: &mut Vec<(Mnemonic, u64)>) {
-        for index in std::mem::take(&mut self.touched) {
+        let mut special = std::mem::take(&mut self.special);
+        totals.reserve_exact(self.touched.len() + special.len().min(16));
+        for &index in &self.touched {
             let count = std::mem::take(&mut self.counts[usize::from(index) % (2 * FORMS)]);
             let mnemonic = self.mnemonic(index & 0xfff, index & 0x1000 != 0);
             totals.push((mnemonic, u64::from(count)));
         }
-        let mut special = std::mem::take(&mut self.special);
+        self.touched.clear();
         special.sort_unstable();
         for same in special.chunk_by(|a, b| a == b) {
             if let Some(&(low12, key)) = same.first() {
                 totals.push((self.special_mnemonic(low12, key), same.len() as u64));
             }
         }
+        special.clear();
+        self.special = special;
     }
 
     fn mnemonic(&self, low12: u16, bit: bool) -> Mnemonic {
@@ -142,8 +149,8 @@ impl Counter {
 }
 
 /// What tells tensor-core instructions apart: bit 63, which means block-scaled FP4, else bits 72 and 73.
-fn tensor_core_key(byte7: u8, hi: u32) -> u16 {
-    if byte7 & 0x80 != 0 {
+fn tensor_core_key(lo: u64, hi: u32) -> u16 {
+    if lo >> 63 != 0 {
         TENSOR_CORE_FP4
     } else {
         f2fp::modifiers(hi) & 3
