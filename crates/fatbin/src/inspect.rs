@@ -273,7 +273,6 @@ fn count_kernels(
             .map(|counter| counter.count(code.bytes()))
             .unwrap_or_default();
         total += instructions.unwrap_or(0);
-        inspection.sass.merge(&sass);
         inspection.kernels.push(Kernel {
             name: name.to_owned(),
             is_entry: entries.contains(name),
@@ -284,7 +283,11 @@ fn count_kernels(
     }
     inspection.instructions = countable.then_some(total);
     inspection.defects.extend(partial);
-    if counter.is_some() && !sass::is_known(sm) && total > 0 {
+    let Some(counter) = counter else {
+        return Ok(());
+    };
+    inspection.sass = counter.into_total();
+    if !sass::is_known(sm) && total > 0 {
         let expected = "an architecture whose opcodes are known";
         let found = format!("{}: opcodes are counted without names", inspection.arch);
         let defect = cubin

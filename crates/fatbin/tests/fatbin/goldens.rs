@@ -17,7 +17,7 @@ pub(crate) fn inputs() -> Result<BTreeMap<String, PathBuf>, Failed> {
     let root = fixtures();
     let mut inputs = BTreeMap::new();
     for folder in FOLDERS {
-        for path in files(&root.join(folder), |path| is_input(path))? {
+        for path in files(&root.join(folder), is_input)? {
             let name = path.strip_prefix(&root)?.display().to_string();
             inputs.insert(name, path);
         }

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use blockgate_fatbin::{InspectOptions, Limits, Place, read};
+use blockgate_fatbin::{DEFECT_RULES, Defect, InspectOptions, Limits, Place, read};
 use libtest_mimic::{Failed, Trial};
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestCaseError, TestRunner};
@@ -122,15 +122,20 @@ fn read_all(bytes: &[u8]) -> Result<(), TestCaseError> {
         Err(error) => return inside(error.place()),
     };
     prop_assert!(artifact.unattributed_bytes <= len);
+    let known = |defect: &Defect| {
+        let listed = DEFECT_RULES.iter().any(|rule| rule.id == defect.rule);
+        prop_assert!(listed, "{} is not listed", defect.rule);
+        inside(&defect.place())
+    };
     for defect in &artifact.defects {
-        inside(&defect.place())?;
+        known(defect)?;
     }
     for image in &artifact.images {
         prop_assert!(image.offset <= len);
         match image.inspect(&limits, &InspectOptions::default()) {
             Ok(inspection) => {
                 for defect in &inspection.defects {
-                    inside(&defect.place())?;
+                    known(defect)?;
                 }
                 let counted: u64 = inspection.kernels.iter().map(|kernel| kernel.sass.total()).sum();
                 prop_assert_eq!(inspection.instructions.unwrap_or(0), counted);
