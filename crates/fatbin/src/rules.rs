@@ -17,7 +17,7 @@ const fn rule(id: &'static str, meaning: &'static str) -> DefectRule {
 pub const DEFECT_RULES: [DefectRule; 33] = [
     rule(
         "arch-disagreement",
-        "entry header and content, or two notes, name different architecture numbers",
+        "entry header or note and content name different architecture numbers",
     ),
     rule(
         "archive-cut",
