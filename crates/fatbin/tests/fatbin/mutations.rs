@@ -19,7 +19,44 @@ pub(crate) fn trials() -> Result<Vec<Trial>, Failed> {
             trials.push(Trial::test(format!("mutation/{name}"), move || check(&path)));
         }
     }
+    trials.push(Trial::test("hostile/overlapping-sections", || {
+        refused(&overlapping_sections(), "sections that do not overlap")
+    }));
     Ok(trials)
+}
+
+/// An ELF file in which every section, of thousands, is the whole file: reading each of them would take for ever.
+fn overlapping_sections() -> Vec<u8> {
+    const SECTIONS: u16 = 4096;
+    const HEADER_BYTES: u64 = 64;
+    let size = HEADER_BYTES + HEADER_BYTES * u64::from(SECTIONS);
+    let mut file = vec![0x7f, b'E', b'L', b'F', 2, 1, 1, 0];
+    file.resize(16, 0);
+    // Relocatable, x86-64, version 1, no entry point and program headers, section table behind the header.
+    file.extend([1, 0, 62, 0, 1, 0, 0, 0]);
+    file.extend([0; 16]);
+    file.extend(HEADER_BYTES.to_le_bytes());
+    file.extend([0; 4]);
+    file.extend([64, 0, 0, 0, 0, 0, 64, 0]);
+    file.extend(SECTIONS.to_le_bytes());
+    file.extend([0, 0]);
+    for _ in 0..SECTIONS {
+        // Name 7 is an empty one; the type is "program bits".
+        file.extend([7, 0, 0, 0, 1, 0, 0, 0]);
+        file.extend([0; 16]);
+        file.extend(0_u64.to_le_bytes());
+        file.extend(size.to_le_bytes());
+        file.extend([0; 24]);
+    }
+    file
+}
+
+fn refused(bytes: &[u8], expected: &str) -> Result<(), Failed> {
+    match read(bytes, &Limits::default()) {
+        Ok(_) => Err("it was read".into()),
+        Err(error) if error.expected() == expected => Ok(()),
+        Err(error) => Err(format!("another error: {error}").into()),
+    }
 }
 
 /// One change.
