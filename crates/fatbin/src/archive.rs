@@ -29,8 +29,8 @@ pub(crate) fn read<'a>(reader: &mut Reader<'a, '_>, view: &View<'a>, thin: bool)
     let mut names: Option<Names<'a>> = None;
     let mut at = MAGIC.len() as u64;
     while at < view.len() {
-        // Members start at even offsets; a last newline may pad the file.
-        if view.len() - at < HEADER_BYTES && view.bytes().ends_with(b"\n") && view.len() - at == 1 {
+        // Some writers pad the last member too.
+        if view.len() - at == 1 && view.bytes().ends_with(b"\n") {
             return;
         }
         let header: &Header = match view.pod(at, "an archive member header") {

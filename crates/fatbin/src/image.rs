@@ -412,6 +412,12 @@ impl<'a> Stored<'a> {
     }
 }
 
+// Images are read in parallel.
+const _: () = {
+    const fn is_shared_between_threads<T: Send + Sync>() {}
+    is_shared_between_threads::<Image<'_>>();
+};
+
 fn without_trailing_nuls(content: Cow<'_, [u8]>) -> Cow<'_, [u8]> {
     let end = content
         .iter()

@@ -22,6 +22,7 @@ mod limits;
 mod names;
 mod ptx;
 mod region;
+mod rules;
 mod sass;
 mod view;
 
@@ -32,4 +33,5 @@ pub use image::{Compression, Container, Image, ImageKind};
 pub use inspect::{ArchEvidence, InspectOptions, Inspection, Kernel};
 pub use limits::Limits;
 pub use ptx::PtxFacts;
+pub use rules::{DEFECT_RULES, DefectRule};
 pub use sass::Histogram;

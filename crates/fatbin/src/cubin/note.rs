@@ -17,7 +17,7 @@ const SECTION: &[u8] = b".note.nv.tkinfo";
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct ToolNote {
     /// Where the note is, for messages.
-    pub(crate) at: crate::Place,
+    pub(crate) place: crate::Place,
     /// `ptxas` or `nvlink`.
     pub(crate) tool: String,
     /// From `Cuda compilation tools, release 13.0, V13.0.88`.
@@ -69,7 +69,7 @@ fn parse(description: &View<'_>) -> Option<ToolNote> {
     };
     let (tool, version, command) = (string(1)?, string(2)?, string(4)?);
     Some(ToolNote {
-        at: description.place(0),
+        place: description.place(0),
         tool,
         toolkit: toolkit_of(&version),
         arch: arch_of(&command),
