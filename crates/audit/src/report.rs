@@ -1,9 +1,10 @@
 //! What an audit found out, as a model. The machine shapes are in `render`.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use blockgate_arch::{Arch, ToolkitVersion};
-use blockgate_fatbin::{Compression, Histogram, ImageKind};
+use blockgate_fatbin::{Compression, Container, Histogram, ImageKind};
 use blockgate_findings::{ExitStatus, Finding};
 
 use crate::census::Totals;
@@ -113,6 +114,8 @@ pub struct ImageReport {
     pub compression: Compression,
     /// Size in the file in bytes.
     pub stored_bytes: u64,
+    /// The container whose one compressed payload it shares with other images; its own `stored_bytes` is then 0.
+    pub container: Option<Container>,
     /// Size when decoded, in bytes, where it is known.
     pub size_bytes: Option<u64>,
     /// The toolkit that made it.
@@ -127,6 +130,16 @@ pub struct ImageReport {
     pub kernels: Vec<KernelReport>,
     /// Matches of each `ptx_text` expectation, by its position in the options.
     pub(crate) ptx_matches: Vec<Option<u64>>,
+}
+
+impl FileReport {
+    /// Bytes of the containers that compress several images together, each counted once.
+    pub fn shared_bytes(&self) -> u64 {
+        let containers = self.images.iter().filter_map(|image| image.container);
+        let by_offset: BTreeMap<u64, u64> =
+            containers.map(|container| (container.offset, container.stored_size)).collect();
+        by_offset.values().sum()
+    }
 }
 
 impl ImageReport {

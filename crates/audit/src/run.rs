@@ -237,6 +237,7 @@ fn inspect(image: &Image<'_>, external: Option<&Arc<str>>, options: &Options) ->
         counted: true,
         compression: image.compression,
         stored_bytes: image.stored_size,
+        container: image.container(),
         size_bytes: image.size,
         toolkit: None,
         kernel_count: None,

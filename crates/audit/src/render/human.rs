@@ -65,6 +65,9 @@ fn write_file(out: &mut dyn Write, file: &FileReport, options: &HumanOptions) ->
             count(file.totals.left_out)
         )?;
     }
+    if file.shared_bytes() > 0 {
+        writeln!(out, "stored together: {} of images that one container compresses", bytes(file.shared_bytes()))?;
+    }
     if file.unattributed_bytes > 0 {
         writeln!(out, "unattributed: {} in device-code sections", bytes(file.unattributed_bytes))?;
     }

@@ -81,6 +81,8 @@ struct JsonImage<'a> {
     counted: bool,
     compression: &'static str,
     stored_size: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    container: Option<JsonContainer>,
     size: Option<u64>,
     toolkit: Option<String>,
     kernels: Option<u64>,
@@ -88,6 +90,13 @@ struct JsonImage<'a> {
     sass: BTreeMap<String, u64>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     functions: Vec<JsonKernel<'a>>,
+}
+
+/// A compressed payload that several images share.
+#[derive(Serialize, JsonSchema)]
+struct JsonContainer {
+    offset: u64,
+    stored_size: u64,
 }
 
 #[derive(Serialize, JsonSchema)]
@@ -155,6 +164,10 @@ impl<'a> JsonImage<'a> {
             counted: image.counted,
             compression: image.compression.as_str(),
             stored_size: image.stored_bytes,
+            container: image.container.map(|container| JsonContainer {
+                offset: container.offset,
+                stored_size: container.stored_size,
+            }),
             size: image.size_bytes,
             toolkit: image.toolkit.map(|toolkit| toolkit.to_string()),
             kernels: image.kernel_count,
