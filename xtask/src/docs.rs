@@ -36,6 +36,10 @@ const GENERATED: &[Generated] = &[
         content: |_, _| schema(&blockgate_audit::render::json_schema()),
     },
     Generated {
+        path: "docs/gates.md",
+        content: |_, _| gates(),
+    },
+    Generated {
         path: "README.md",
         content: readme::with_tables,
     },

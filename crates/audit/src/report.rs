@@ -26,13 +26,18 @@ pub struct Report {
 impl Report {
     /// The exit status. `strict` counts warnings as errors.
     pub fn status(&self, strict: bool) -> ExitStatus {
-        let findings = self
-            .findings
+        let findings = self.findings.iter().fold(ExitStatus::Clean, |status, finding| {
+            status.and(ExitStatus::of(finding.severity, strict))
+        });
+        let expectations = self
+            .evaluations
             .iter()
-            .fold(ExitStatus::Clean, |status, finding| status.and(ExitStatus::of(finding.severity, strict)));
-        let expectations =
-            self.evaluations.iter().fold(ExitStatus::Clean, |status, row| status.and(row.status()));
-        let reading = if self.unreadable { ExitStatus::Unreadable } else { ExitStatus::Clean };
+            .fold(ExitStatus::Clean, |status, row| status.and(row.status()));
+        let reading = if self.unreadable {
+            ExitStatus::Unreadable
+        } else {
+            ExitStatus::Clean
+        };
         findings.and(expectations).and(reading)
     }
 }
@@ -136,8 +141,9 @@ impl FileReport {
     /// Bytes of the containers that compress several images together, each counted once.
     pub fn shared_bytes(&self) -> u64 {
         let containers = self.images.iter().filter_map(|image| image.container);
-        let by_offset: BTreeMap<u64, u64> =
-            containers.map(|container| (container.offset, container.stored_size)).collect();
+        let by_offset: BTreeMap<u64, u64> = containers
+            .map(|container| (container.offset, container.stored_size))
+            .collect();
         by_offset.values().sum()
     }
 }

@@ -1,5 +1,9 @@
 //! `blockgate audit` as a user runs it: output, expectations and exit status.
-#![allow(clippy::disallowed_methods, clippy::unwrap_used, reason = "the tests run a program on files")]
+#![allow(
+    clippy::disallowed_methods,
+    clippy::unwrap_used,
+    reason = "the tests run a program on files"
+)]
 
 use std::path::{Path, PathBuf};
 use std::process::Output;
@@ -37,7 +41,10 @@ const CONVERSIONS: &str = r"sass(F2FP\.SATFINITE\.E2M1) > 0";
 
 #[test]
 fn census_of_a_fat_binary() {
-    check(&["toolkits/x.fatbin"], 0, &expect![[r#"
+    check(
+        &["toolkits/x.fatbin"],
+        0,
+        &expect![[r#"
         toolkits/x.fatbin: fatbin, 22.8 KiB, device code: present, 4 images
          arch     kind   images  kernels  instructions  E2M1   stored     size
          sm_80    cubin       1        2            56     0  4.8 KiB  4.8 KiB
@@ -45,12 +52,16 @@ fn census_of_a_fat_binary() {
          sm_120a  cubin       1        2            56     0  8.5 KiB  8.5 KiB
          sm_120a  ptx         1        2             –     –    463 B  1.2 KiB
 
-    "#]]);
+    "#]],
+    );
 }
 
 #[test]
 fn census_of_an_archive() {
-    check(&["toolkits/x_ar.a", "--sass", "^F2FP", "--sass", "^EXIT$"], 0, &expect![[r#"
+    check(
+        &["toolkits/x_ar.a", "--sass", "^F2FP", "--sass", "^EXIT$"],
+        0,
+        &expect![[r#"
         toolkits/x_ar.a: archive, 23.8 KiB, device code: present, 8 images
          arch     kind   images  kernels  instructions  E2M1   stored      size
          sm_80    cubin       2        2            64     0  1.7 KiB   7.0 KiB
@@ -60,12 +71,16 @@ fn census_of_an_archive() {
          mnemonic  sm_80  sm_100f  sm_120a
          EXIT          2        2        2
 
-    "#]]);
+    "#]],
+    );
 }
 
 #[test]
 fn machine_output_is_versioned_and_raw() {
-    check(&["toolkits/x_121a.fatbin", "--format", "json", "--sass", "^EXIT$"], 0, &expect![[r#"
+    check(
+        &["toolkits/x_121a.fatbin", "--format", "json", "--sass", "^EXIT$"],
+        0,
+        &expect![[r#"
         {
           "schema": "blockgate.audit/1",
           "inputs": [
@@ -170,20 +185,34 @@ fn machine_output_is_versioned_and_raw() {
           "expectations": [],
           "findings": []
         }
-    "#]]);
+    "#]],
+    );
 }
 
 #[test]
 fn a_plain_build_fails_the_expectation_and_a_combined_one_holds_it() {
-    check(&["cases/a05_plain.o", "--expect", CONVERSIONS], 1, &expect![[r#"
+    check(
+        &["cases/a05_plain.o", "--expect", CONVERSIONS],
+        1,
+        &expect![[r#"
         cases/a05_plain.o: elf-relocatable, 12.0 KiB, device code: present, 2 images
          arch    kind   images  kernels  instructions  E2M1   stored     size
          sm_121  cubin       1        1            24     0  5.1 KiB  5.1 KiB
          sm_121  ptx         1        1             –     –    275 B    540 B
 
         fails: sass(F2FP\.SATFINITE\.E2M1) > 0 (found 0)
-    "#]]);
-    check(&["cases/a05_combined.o", "--expect", CONVERSIONS, "--expect", "ptx(sm_121) == 1"], 0, &expect![[r#"
+    "#]],
+    );
+    check(
+        &[
+            "cases/a05_combined.o",
+            "--expect",
+            CONVERSIONS,
+            "--expect",
+            "ptx(sm_121) == 1",
+        ],
+        0,
+        &expect![[r#"
         cases/a05_combined.o: elf-relocatable, 17.3 KiB, device code: present, 3 images
          arch     kind   images  kernels  instructions  E2M1   stored     size
          sm_121   cubin       1        1            24     0  5.1 KiB  5.1 KiB
@@ -192,14 +221,23 @@ fn a_plain_build_fails_the_expectation_and_a_combined_one_holds_it() {
 
         holds: sass(F2FP\.SATFINITE\.E2M1) > 0 (found 1)
         holds: ptx(sm_121) == 1 (found 1)
-    "#]]);
+    "#]],
+    );
 }
 
 #[test]
 fn one_member_may_hold_the_only_converter() {
-    let arguments =
-        ["cases/a07.a", "--expect", CONVERSIONS, "--expect", r"sass(F2FP\.SATFINITE\.E2M1) == 0 in k0*"];
-    check(&arguments, 0, &expect![[r#"
+    let arguments = [
+        "cases/a07.a",
+        "--expect",
+        CONVERSIONS,
+        "--expect",
+        r"sass(F2FP\.SATFINITE\.E2M1) == 0 in k0*",
+    ];
+    check(
+        &arguments,
+        0,
+        &expect![[r#"
         cases/a07.a: archive, 41.3 KiB, device code: present, 7 images
          arch     kind   images  kernels  instructions  E2M1    stored      size
          sm_121   cubin       3        3            56     0  15.1 KiB  15.1 KiB
@@ -208,7 +246,8 @@ fn one_member_may_hold_the_only_converter() {
 
         holds: sass(F2FP\.SATFINITE\.E2M1) > 0 (found 1)
         holds: sass(F2FP\.SATFINITE\.E2M1) == 0 in k0* (found 0)
-    "#]]);
+    "#]],
+    );
 }
 
 #[test]
@@ -243,25 +282,39 @@ fn expectations_hold_over_the_files_together() {
 
 #[test]
 fn what_cannot_be_disassembled_is_listed_and_fails_only_who_asks() {
-    check(&["cubins/e_124_50.cubin"], 0, &expect![[r#"
+    check(
+        &["cubins/e_124_50.cubin"],
+        0,
+        &expect![[r#"
         cubins/e_124_50.cubin: cubin, 1.9 KiB, device code: present, 1 image
          arch   kind   images  kernels  instructions  E2M1   stored     size
          sm_50  cubin       1        1             –     –  1.9 KiB  1.9 KiB
 
-    "#]]);
-    check(&["cubins/e_124_50.cubin", "--expect", "sass(.) == 0"], 3, &expect![[r#"
+    "#]],
+    );
+    check(
+        &["cubins/e_124_50.cubin", "--expect", "sass(.) == 0"],
+        3,
+        &expect![[r#"
         cubins/e_124_50.cubin: cubin, 1.9 KiB, device code: present, 1 image
          arch   kind   images  kernels  instructions  E2M1   stored     size
          sm_50  cubin       1        1             –     –  1.9 KiB  1.9 KiB
 
         not checked: sass(.) == 0 (instructions of the sm_50 cubin image (offset 0x0) cannot be counted)
-    "#]]);
+    "#]],
+    );
 }
 
 #[test]
 fn a_damaged_image_hides_no_other_and_no_count() {
     check(
-        &["edge/z_corrupt.fatbin", "--expect", "sass(.)@sm_90a > 0", "--expect", "sass(.)@sm_121a > 0"],
+        &[
+            "edge/z_corrupt.fatbin",
+            "--expect",
+            "sass(.)@sm_90a > 0",
+            "--expect",
+            "sass(.)@sm_121a > 0",
+        ],
         3,
         &expect![[r#"
             edge/z_corrupt.fatbin: fatbin, 7.0 KiB, device code: present, 8 images
@@ -284,7 +337,10 @@ fn a_damaged_image_hides_no_other_and_no_count() {
 
 #[test]
 fn a_file_that_is_cut_satisfies_nothing() {
-    check(&["edge/trunc_last8.fatbin", "--expect", "cubins(sm_80) >= 1"], 3, &expect![[r#"
+    check(
+        &["edge/trunc_last8.fatbin", "--expect", "cubins(sm_80) >= 1"],
+        3,
+        &expect![[r#"
         edge/trunc_last8.fatbin: fatbin, 22.8 KiB, device code: present, 3 images
          arch     kind   images  kernels  instructions  E2M1   stored     size
          sm_80    cubin       1        2            56     0  4.8 KiB  4.8 KiB
@@ -295,26 +351,35 @@ fn a_file_that_is_cut_satisfies_nothing() {
         not checked: cubins(sm_80) >= 1 (edge/trunc_last8.fatbin could not be read in full)
         edge/trunc_last8.fatbin at offset 0x8: error[region-cut]: expected a region that ends within 0x5b70 bytes, found entries of 0x5b68 bytes from 0x10
         edge/trunc_last8.fatbin at offset 0x38b0: error[entry-cut]: expected a payload (cubin, arch 120) of at most 0x2258 bytes, found 0x2260 bytes
-    "#]]);
+    "#]],
+    );
 }
 
 #[test]
 fn a_file_without_device_code_says_so() {
-    check(&["edge/empty.fatbin"], 0, &expect![[r#"
+    check(
+        &["edge/empty.fatbin"],
+        0,
+        &expect![[r#"
         edge/empty.fatbin: fatbin, 16 B, device code: none, 0 images
 
-    "#]]);
+    "#]],
+    );
 }
 
 #[test]
 fn a_member_of_a_thin_archive_that_is_gone_is_unreadable() {
-    check(&["archives/thin.a", "--expect", "cubins(*) == 0"], 3, &expect![[r#"
+    check(
+        &["archives/thin.a", "--expect", "cubins(*) == 0"],
+        3,
+        &expect![[r#"
         archives/thin.a: thin-archive, 622 B, device code: unreadable, 0 images
 
         not checked: cubins(*) == 0 (archives/thin.a could not be read in full)
         archives/thin.a(a_member_with_a_long_name.cu.o) at offset 0x1f6: error[unreadable]: the thin archive's member cannot be opened: No such file or directory (os error 2)
         archives/thin.a(k.cubin) at offset 0x232: error[unreadable]: the thin archive's member cannot be opened: No such file or directory (os error 2)
-    "#]]);
+    "#]],
+    );
 }
 
 #[test]
@@ -344,7 +409,10 @@ fn members_of_a_thin_archive_are_opened_beside_it() {
 
 #[test]
 fn a_member_that_is_not_there_is_not_a_pass() {
-    check(&["toolkits/x_ar.a", "--expect", "sass(E2M1) == 0 in nothing.o"], 3, &expect![[r#"
+    check(
+        &["toolkits/x_ar.a", "--expect", "sass(E2M1) == 0 in nothing.o"],
+        3,
+        &expect![[r#"
         toolkits/x_ar.a: archive, 23.8 KiB, device code: present, 8 images
          arch     kind   images  kernels  instructions  E2M1   stored      size
          sm_80    cubin       2        2            64     0  1.7 KiB   7.0 KiB
@@ -353,13 +421,21 @@ fn a_member_that_is_not_there_is_not_a_pass() {
          sm_120a  ptx         2        2             –     –    640 B   1.3 KiB
 
         not checked: sass(E2M1) == 0 in nothing.o (no archive member has a name like that)
-    "#]]);
+    "#]],
+    );
 }
 
 #[test]
 fn the_converter_in_ptx_text_gets_a_warning() {
-    let arguments = ["edge/c5.ptx", "--expect", r"ptx_text(cvt\.rn\.satfinite\.e2m1x2) == 0"];
-    check(&arguments, 0, &expect![[r#"
+    let arguments = [
+        "edge/c5.ptx",
+        "--expect",
+        r"ptx_text(cvt\.rn\.satfinite\.e2m1x2) == 0",
+    ];
+    check(
+        &arguments,
+        0,
+        &expect![[r#"
         edge/c5.ptx: ptx, 73 B, device code: ptx-only, 1 image
          arch     kind  images  kernels  instructions  E2M1  stored  size
          sm_121a  ptx        1        1             –     –    73 B  73 B
@@ -367,13 +443,20 @@ fn the_converter_in_ptx_text_gets_a_warning() {
         holds: ptx_text(cvt\.rn\.satfinite\.e2m1x2) == 0 (found 0)
         edge/c5.ptx: warning[converter-in-ptx-text]: `ptx_text(cvt\.rn\.satfinite\.e2m1x2) == 0` looks for the converter in PTX, where a correct build need not have it
           note: under a combined or per-source list the PTX comes from the plain pass, which holds no conversion; count it in machine code: sass(F2FP\.SATFINITE\.E2M1) >= 1
-    "#]]);
-    assert_eq!(audit(&[&arguments[..], &["--strict"]].concat()).status.code(), Some(1));
+    "#]],
+    );
+    assert_eq!(
+        audit(&[&arguments[..], &["--strict"]].concat()).status.code(),
+        Some(1)
+    );
 }
 
 #[test]
 fn the_worst_status_wins() {
-    check(&["no-such-file", "cubins/e_130_121.cubin", "--expect", "ptx(*) > 0"], 3, &expect![[r#"
+    check(
+        &["no-such-file", "cubins/e_130_121.cubin", "--expect", "ptx(*) > 0"],
+        3,
+        &expect![[r#"
         no-such-file: unknown, 0 B, device code: unreadable, 0 images
 
         cubins/e_130_121.cubin: cubin, 4.8 KiB, device code: present, 1 image
@@ -382,7 +465,8 @@ fn the_worst_status_wins() {
 
         not checked: ptx(*) > 0 (no-such-file could not be read in full)
         no-such-file: error[unreadable]: cannot be opened: No such file or directory (os error 2)
-    "#]]);
+    "#]],
+    );
 }
 
 #[test]

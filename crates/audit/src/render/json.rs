@@ -20,7 +20,11 @@ use crate::report::{FileReport, ImageReport, KernelReport, Report};
 pub fn json(out: &mut dyn Write, report: &Report, mnemonics: &Mnemonics) -> io::Result<()> {
     let document = JsonReport {
         schema: "blockgate.audit/1",
-        inputs: report.files.iter().map(|file| JsonInput::of(file, mnemonics)).collect(),
+        inputs: report
+            .files
+            .iter()
+            .map(|file| JsonInput::of(file, mnemonics))
+            .collect(),
         expectations: report.evaluations.iter().map(JsonEvaluation::from).collect(),
         findings: report.findings.iter().map(JsonFinding::from).collect(),
     };
@@ -144,7 +148,11 @@ impl<'a> JsonInput<'a> {
             format: file.format,
             size: file.size_bytes,
             device_code: file.device_code.as_str(),
-            images: file.images.iter().map(|image| JsonImage::of(image, mnemonics)).collect(),
+            images: file
+                .images
+                .iter()
+                .map(|image| JsonImage::of(image, mnemonics))
+                .collect(),
             totals: JsonTotals::of(&file.totals, file.unattributed_bytes, mnemonics),
         }
     }
@@ -173,7 +181,11 @@ impl<'a> JsonImage<'a> {
             kernels: image.kernel_count,
             instructions: image.instructions,
             sass: shown(&image.sass, mnemonics),
-            functions: image.kernels.iter().map(|kernel| JsonKernel::of(kernel, mnemonics)).collect(),
+            functions: image
+                .kernels
+                .iter()
+                .map(|kernel| JsonKernel::of(kernel, mnemonics))
+                .collect(),
         }
     }
 }
@@ -208,7 +220,13 @@ impl JsonTotals {
                 .bytes
                 .iter()
                 .map(|(arch, bytes)| {
-                    (arch.to_string(), JsonBytes { stored: bytes.stored, size: bytes.size })
+                    (
+                        arch.to_string(),
+                        JsonBytes {
+                            stored: bytes.stored,
+                            size: bytes.size,
+                        },
+                    )
                 })
                 .collect(),
             unattributed_bytes,
@@ -220,18 +238,26 @@ impl From<&Evaluation> for JsonEvaluation {
     fn from(evaluation: &Evaluation) -> Self {
         let expr = evaluation.expectation.source.clone();
         match &evaluation.outcome {
-            Outcome::Checked { found, holds } => {
-                Self { expr, found: Some(*found), holds: Some(*holds), reason: None }
-            }
-            Outcome::NotChecked { reason } => {
-                Self { expr, found: None, holds: None, reason: Some(reason.clone()) }
-            }
+            Outcome::Checked { found, holds } => Self {
+                expr,
+                found: Some(*found),
+                holds: Some(*holds),
+                reason: None,
+            },
+            Outcome::NotChecked { reason } => Self {
+                expr,
+                found: None,
+                holds: None,
+                reason: Some(reason.clone()),
+            },
         }
     }
 }
 
 fn by_name(rows: &[ArchCount]) -> BTreeMap<String, u64> {
-    rows.iter().map(|row| (Arch::to_string(&row.arch), row.count)).collect()
+    rows.iter()
+        .map(|row| (Arch::to_string(&row.arch), row.count))
+        .collect()
 }
 
 fn shown(histogram: &blockgate_fatbin::Histogram, mnemonics: &Mnemonics) -> BTreeMap<String, u64> {
