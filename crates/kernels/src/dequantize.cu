@@ -66,7 +66,6 @@ BLOCKGATE_EACH_WIDTH(f16, F16)
 BLOCKGATE_EACH_WIDTH(bf16, Bf16)
 
 namespace blockgate {
-namespace {
 
 using DequantizeKernel = void (*)(const uint32_t *, const uint8_t *, int64_t, const float *, int, void *);
 using AffineKernel = void (*)(const uint32_t *, const void *, const void *, int64_t, int, void *);
@@ -79,7 +78,6 @@ constexpr AffineKernel kAffine[kAffineWidths][kDtypes] = {
     BLOCKGATE_ROW(bgk_dequantize_affine_b4), BLOCKGATE_ROW(bgk_dequantize_affine_b5),
     BLOCKGATE_ROW(bgk_dequantize_affine_b6), BLOCKGATE_ROW(bgk_dequantize_affine_b8)};
 
-}  // namespace
 }  // namespace blockgate
 
 using namespace blockgate;

@@ -59,7 +59,6 @@ BLOCKGATE_EACH_FORMAT(f16, F16)
 BLOCKGATE_EACH_FORMAT(bf16, Bf16)
 
 namespace blockgate {
-namespace {
 
 using FpQmvKernel = void (*)(blockgate_matmul, const void *, const uint32_t *, const uint8_t *, const float *, int, void *);
 
@@ -67,7 +66,6 @@ constexpr FpQmvKernel kFpQmv[kFormats][kDtypes] = {{bgk_qmv_nvfp4_f32, bgk_qmv_n
                                                    {bgk_qmv_mxfp4_f32, bgk_qmv_mxfp4_f16, bgk_qmv_mxfp4_bf16},
                                                    {bgk_qmv_mxfp8_f32, bgk_qmv_mxfp8_f16, bgk_qmv_mxfp8_bf16}};
 
-}  // namespace
 }  // namespace blockgate
 
 using namespace blockgate;

@@ -1,4 +1,7 @@
 // Host side shared by the launchers: argument checks, launches, and CUDA errors as statuses.
+//
+// A .cu file has no unnamed namespace, not even for host code: the compiler would name it after a hash of the file's
+// path, and the object would depend on the folder. Host functions of one file are static instead.
 #pragma once
 
 #include <cuda_runtime_api.h>

@@ -345,7 +345,6 @@ BLOCKGATE_EACH_LAYOUT(f16, F16)
 BLOCKGATE_EACH_LAYOUT(bf16, Bf16)
 
 namespace blockgate {
-namespace {
 
 using FpKernel = void (*)(blockgate_matmul, const void *, const uint32_t *, const uint8_t *, const float *, int, void *);
 using AffineKernel = void (*)(blockgate_matmul, const void *, const uint32_t *, const void *, const void *, int, int, void *);
@@ -358,9 +357,8 @@ constexpr FpKernel kFp[kLayouts][kFormats][kDtypes] = {
     {BLOCKGATE_ROW(bgk_qmm_kn_nvfp4), BLOCKGATE_ROW(bgk_qmm_kn_mxfp4), BLOCKGATE_ROW(bgk_qmm_kn_mxfp8)}};
 constexpr AffineKernel kAffine[kLayouts][kDtypes] = {BLOCKGATE_ROW(bgk_qmm_nk_affine), BLOCKGATE_ROW(bgk_qmm_kn_affine)};
 
-int64_t blocks_of(const blockgate_matmul &shape) { return divide_up(shape.m, kTileM) * divide_up(shape.n, kTileN); }
+static int64_t blocks_of(const blockgate_matmul &shape) { return divide_up(shape.m, kTileM) * divide_up(shape.n, kTileN); }
 
-}  // namespace
 }  // namespace blockgate
 
 using namespace blockgate;

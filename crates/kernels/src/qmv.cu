@@ -62,7 +62,6 @@ BLOCKGATE_EACH_WIDTH(f16, F16)
 BLOCKGATE_EACH_WIDTH(bf16, Bf16)
 
 namespace blockgate {
-namespace {
 
 using QmvKernel = void (*)(blockgate_matmul, const void *, const uint32_t *, const void *, const void *, int, void *);
 
@@ -71,7 +70,6 @@ constexpr QmvKernel kQmv[kAffineWidths][kDtypes] = {
     BLOCKGATE_ROW(bgk_qmv_affine_b2), BLOCKGATE_ROW(bgk_qmv_affine_b3), BLOCKGATE_ROW(bgk_qmv_affine_b4),
     BLOCKGATE_ROW(bgk_qmv_affine_b5), BLOCKGATE_ROW(bgk_qmv_affine_b6), BLOCKGATE_ROW(bgk_qmv_affine_b8)};
 
-}  // namespace
 }  // namespace blockgate
 
 using namespace blockgate;

@@ -214,7 +214,6 @@ extern "C" __global__ void bgk_quantize_image(blockgate_image *image) {
 }
 
 namespace blockgate {
-namespace {
 
 using QuantizeKernel = void (*)(const void *, int64_t, const float *, uint32_t *, uint8_t *);
 using QuantizeDequantizeKernel = void (*)(const void *, int64_t, const float *, void *);
@@ -230,7 +229,7 @@ constexpr StochasticKernel kStochastic[2][kDtypes] = {BLOCKGATE_ROW(quantize_sto
                                                       BLOCKGATE_ROW(quantize_stochastic, mxfp4)};
 
 // Checks what every launcher here shares; `chunks` is the number of threads that have work.
-blockgate_status check(blockgate_format format, blockgate_dtype dtype, const void *x, int64_t rows, int64_t columns,
+static blockgate_status check(blockgate_format format, blockgate_dtype dtype, const void *x, int64_t rows, int64_t columns,
                        const float *global_amax, const void *output, int64_t *chunks) {
     if (!valid_format(format) || !valid_dtype(dtype)) return BLOCKGATE_INVALID_ARGUMENT;
     if (global_amax != nullptr && format != BLOCKGATE_NVFP4) return BLOCKGATE_INVALID_GLOBAL_SCALE;
@@ -246,9 +245,9 @@ blockgate_status check(blockgate_format format, blockgate_dtype dtype, const voi
 // One slot per device ordinal. Two threads that race store the same value.
 constexpr int kCachedDevices = 64;
 constexpr uint64_t kKnown = uint64_t{1} << 63;
-std::atomic<uint64_t> cached_images[kCachedDevices];
+static std::atomic<uint64_t> cached_images[kCachedDevices];
 
-blockgate_status ask_image(blockgate_image *image) {
+static blockgate_status ask_image(blockgate_image *image) {
     blockgate_image *on_device = nullptr;
     cudaError_t error = cudaMalloc(reinterpret_cast<void **>(&on_device), sizeof *on_device);
     if (error != cudaSuccess) return status_of(error);
@@ -262,7 +261,6 @@ blockgate_status ask_image(blockgate_image *image) {
     return status;
 }
 
-}  // namespace
 }  // namespace blockgate
 
 using namespace blockgate;
