@@ -37,6 +37,8 @@ namespace blockgate {
 
 blockgate_status status_of(cudaError_t error) {
     last_error = error;
+    // The runtime keeps an error until somebody asks. Reported here, it must not surprise an unrelated caller.
+    if (error != cudaSuccess) cudaGetLastError();
     switch (error) {
         case cudaSuccess: return BLOCKGATE_OK;
         case cudaErrorNoKernelImageForDevice:

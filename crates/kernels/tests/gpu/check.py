@@ -455,9 +455,16 @@ def main():
         "microseconds": {} if options.quick or options.sanitizer else timings(kernels),
     }
     if options.record:
-        options.record.write_text(json.dumps(record, indent=1) + "\n")
+        options.record.write_text(lines(record))
     print(json.dumps({k: record[k] for k in ("device", "driver", "image", "cases_run", "cases_failed", "microseconds")}, indent=1))
     return 1 if failed else 0
+
+
+def lines(record):
+    """The record as JSON with one case per line."""
+    rest = {key: value for key, value in record.items() if key != "cases"}
+    cases = ",\n  ".join(json.dumps(case) for case in record["cases"])
+    return json.dumps(rest, indent=1)[:-2] + ',\n "cases": [\n  ' + cases + "\n ]\n}\n"
 
 
 def driver():
