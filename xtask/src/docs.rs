@@ -68,6 +68,12 @@ fn read_or_empty(path: &Path) -> anyhow::Result<String> {
     }
 }
 
+fn gates() -> anyhow::Result<String> {
+    let mut page = String::new();
+    blockgate_arch::gates::write_markdown(&mut page)?;
+    Ok(page)
+}
+
 fn schema(schema: &impl serde::Serialize) -> anyhow::Result<String> {
     Ok(serde_json::to_string_pretty(schema)? + "\n")
 }

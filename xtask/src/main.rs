@@ -12,6 +12,7 @@
 
 mod audit_fatbin;
 mod bench;
+mod build_arch;
 mod ci;
 mod compile;
 mod context;
@@ -44,6 +45,7 @@ struct Cli {
 enum Task {
     AuditFatbin(audit_fatbin::Args),
     Bench(bench::Args),
+    BuildArch(build_arch::Args),
     Docs(docs::Args),
     Gates(gates::Args),
     Probe(probe::Args),
@@ -68,6 +70,7 @@ fn dispatch(task: &Task, context: &Context) -> anyhow::Result<ExitStatus> {
     match task {
         Task::AuditFatbin(args) => audit_fatbin::run(args, context),
         Task::Bench(args) => bench::run(args, context),
+        Task::BuildArch(args) => build_arch::run(args, context),
         Task::Docs(args) => docs::run(args, context),
         Task::Gates(args) => gates::run(args, context),
         Task::Probe(args) => probe::run(args, context),

@@ -58,6 +58,13 @@ impl ArchList {
         findings
     }
 
+    /// That no toolkit is to be had for the list, as `message` tells, at the place of its requirement.
+    pub fn unsatisfied_toolkit(&self, message: String) -> Finding {
+        let places = &self.places;
+        let span = places.toolkit.as_ref().unwrap_or(&places.architectures);
+        self.finding(rules::TOOLKIT, span, message)
+    }
+
     /// What is worth a warning and stops nothing.
     pub fn warnings(&self) -> Vec<Finding> {
         self.expect

@@ -280,6 +280,11 @@ impl<'a> Reader<'a> {
                 self.report(rules::DUPLICATE_KEY, &key.span, message);
                 continue;
             }
+            let valid = |char: char| char.is_ascii_alphanumeric() || "_.+-".contains(char);
+            if key.name.is_empty() || !key.name.chars().all(valid) {
+                let message = format!("expected the file name of a source, found `{}`", key.name);
+                self.report(rules::SOURCE, &key.span, message);
+            }
             let (architectures, entries) = self.architectures(node).unwrap_or_default();
             sources.push(PerSource {
                 source: key.name.clone(),

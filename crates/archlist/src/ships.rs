@@ -4,15 +4,24 @@
 //! that nobody notices. Asking for the image alone would not do, since a gate may still be shut; nor would an
 //! expectation alone, since both could be deleted together. So such a list needs both.
 
-use blockgate_arch::{Arch, Scope};
+use blockgate_arch::gates::{Instruction, accepts};
+use blockgate_arch::toolkits::MEASURED_RELEASES;
+use blockgate_arch::{Arch, CodeKind, Scope};
 use blockgate_findings::Finding;
 
 use crate::model::ArchList;
 use crate::rules::{self, noted};
 
-/// Major versions of the GPUs whose architecture-specific code has a conversion to E2M1.
-/// PTX ISA, "cvt": `.e2m1x2` is supported on sm_100a, sm_101a, sm_120a and their families.
-const BLACKWELL_MAJORS: [u16; 3] = [10, 11, 12];
+/// Whether the architecture-specific code of this capability has a conversion to E2M1, under any toolkit.
+fn converts_when_specific(plain: Arch) -> bool {
+    MEASURED_RELEASES.iter().any(|release| {
+        accepts(
+            *release,
+            plain.with_scope(Scope::Specific),
+            Instruction::CvtE2m1x2F32,
+        )
+    })
+}
 
 /// What a list that ships lacks.
 pub(crate) fn check(list: &ArchList) -> Vec<Finding> {
@@ -22,7 +31,7 @@ pub(crate) fn check(list: &ArchList) -> Vec<Finding> {
     let mut plain: Vec<Arch> = Vec::new();
     for target in list.targets() {
         let arch = target.arch;
-        let counts = arch.scope() == Scope::Plain && BLACKWELL_MAJORS.contains(&arch.major());
+        let counts = arch.scope() == Scope::Plain && converts_when_specific(arch);
         if counts && !plain.contains(&arch) {
             plain.push(arch);
         }
@@ -39,7 +48,7 @@ fn lacking(list: &ArchList, plain: Arch) -> Option<Finding> {
                 .iter()
                 .flat_map(|extra| list.targets_of(&extra.source)),
         )
-        .any(|target| target.arch == specific && target.kind == blockgate_arch::CodeKind::Cubin);
+        .any(|target| target.arch == specific && target.kind == CodeKind::Cubin);
     let expected = list
         .expect
         .iter()

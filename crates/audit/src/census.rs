@@ -48,7 +48,7 @@ pub struct ByteCount {
 
 impl Totals {
     /// The sums over `images`.
-    pub fn of(images: &[ImageReport]) -> Self {
+    pub fn of<'a>(images: impl IntoIterator<Item = &'a ImageReport>) -> Self {
         let mut totals = Self::default();
         let mut uncountable: Vec<Arch> = Vec::new();
         for image in images {

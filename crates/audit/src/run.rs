@@ -81,7 +81,7 @@ fn audit_file(path: &Path, options: &Options, progress: &dyn Progress) -> FileOu
             images: Vec::new(),
             totals: Totals::default(),
             unattributed_bytes: 0,
-            read_in_full: true,
+            read_in_full: false,
         },
         findings: Vec::new(),
         unreadable: false,
@@ -102,6 +102,7 @@ fn audit_file(path: &Path, options: &Options, progress: &dyn Progress) -> FileOu
         }
     };
     outcome.file.format = artifact.format.as_str();
+    outcome.file.read_in_full = true;
     let mut states = Vec::new();
     outcome.take(&artifact, None, &mut states, options, progress);
     for external in &artifact.external {

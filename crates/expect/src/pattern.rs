@@ -61,6 +61,14 @@ impl Glob {
     }
 }
 
+impl std::str::FromStr for Glob {
+    type Err = globset::Error;
+
+    fn from_str(text: &str) -> Result<Self, globset::Error> {
+        Self::new(text)
+    }
+}
+
 impl PartialEq for Glob {
     fn eq(&self, other: &Self) -> bool {
         self.as_str() == other.as_str()

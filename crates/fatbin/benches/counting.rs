@@ -43,11 +43,16 @@ fn measure(path: &Path) -> Result<(), Box<dyn std::error::Error>> {
     let (_, inspecting) = timed(|| inspect(&artifact, &limits, false));
     let (totals, counting) = timed(|| inspect(&artifact, &limits, true));
     let ratio = counting.as_secs_f64() / decoding.as_secs_f64().max(f64::MIN_POSITIVE);
+    let milliseconds = |time: Duration| time.as_secs_f64() * 1e3;
     println!(
-        "{}: {} images; listing {listing:.1?}; decompressing {decoded_bytes} bytes {decoding:.1?}; \
-         inspecting {inspecting:.1?}; counting too {counting:.1?}, {ratio:.2} times decompressing",
+        "{}: {} images; listing {:.1} ms; decompressing {decoded_bytes} bytes {:.1} ms; \
+         inspecting {:.1} ms; counting too {:.1} ms, {ratio:.2} times decompressing",
         path.display(),
         artifact.images.len(),
+        milliseconds(listing),
+        milliseconds(decoding),
+        milliseconds(inspecting),
+        milliseconds(counting),
     );
     for (arch, total) in totals {
         println!(

@@ -54,7 +54,7 @@ pub(crate) struct EntryHeader {
 impl EntryHeader {
     /// The header at `at`.
     pub(crate) fn parse(view: &View<'_>, at: u64) -> Result<Self, Error> {
-        let raw: &[u8; HEADER_BYTES as usize] = view.array_at(at, "an entry header")?;
+        let raw: &[u8; 64] = view.array_at(at, "an entry header")?;
         let u16_at = |at: usize| u16::from_le_bytes([raw[at], raw[at + 1]]);
         let u32_at = |at: usize| u32::from(u16_at(at)) | u32::from(u16_at(at + 2)) << 16;
         let u64_at = |at: usize| u64::from(u32_at(at)) | u64::from(u32_at(at + 4)) << 32;
@@ -113,7 +113,7 @@ impl EntryHeader {
             let expected = "at most one of the flags for suffix a and suffix f";
             defects.push(view.defect(40, "entry-flags", Warning, expected, "both"));
         }
-        if self.payload_bytes % 8 != 0 {
+        if !self.payload_bytes.is_multiple_of(8) {
             let found = format!("{:#x}", self.payload_bytes);
             defects.push(view.defect(8, "entry-alignment", Info, "a payload size divisible by 8", found));
         }

@@ -70,7 +70,7 @@ fn read_region<'a>(
     start: u64,
     mut position: Position,
 ) -> Option<u64> {
-    let header: &[u8; REGION_HEADER_BYTES as usize] = match data.array_at(start, "a region header") {
+    let header: &[u8; 16] = match data.array_at(start, "a region header") {
         Ok(header) => header,
         Err(error) => {
             reader.unattributed_bytes += data.len() - start;
@@ -97,7 +97,7 @@ fn read_region<'a>(
             return None;
         }
     }
-    // Both are within the file or this is the first thing that fails.
+    // Offsets in a file are far from overflowing; the size that the header states may be anything.
     let first_entry = start + header_bytes;
     let declared_end = first_entry.checked_add(size).filter(|&end| end <= data.len());
     if declared_end.is_none() {

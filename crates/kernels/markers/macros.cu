@@ -12,6 +12,38 @@
 #define MARKER(name) \
     extern "C" __global__ void name() {}
 
+// The compiler's host code names the kernels of every device pass, so the host pass has to declare them. A target that
+// is missing here does not compile to an object: "was not declared in this scope".
+#if !defined(__CUDA_ARCH__)
+#define DECLARE(name) extern "C" __global__ void name();
+#define DECLARE_TARGET(value) \
+    DECLARE(marker_arch_##value) DECLARE(marker_specific_##value) DECLARE(marker_family_##value)
+DECLARE_TARGET(700)
+DECLARE_TARGET(720)
+DECLARE_TARGET(750)
+DECLARE_TARGET(800)
+DECLARE_TARGET(860)
+DECLARE_TARGET(870)
+DECLARE_TARGET(880)
+DECLARE_TARGET(890)
+DECLARE_TARGET(900)
+DECLARE_TARGET(1000)
+DECLARE_TARGET(1010)
+DECLARE_TARGET(1030)
+DECLARE_TARGET(1070)
+DECLARE_TARGET(1100)
+DECLARE_TARGET(1200)
+DECLARE_TARGET(1210)
+DECLARE(marker_feat_sm90_all)
+DECLARE(marker_feat_sm100_all)
+DECLARE(marker_feat_sm101_all)
+DECLARE(marker_feat_sm103_all)
+DECLARE(marker_feat_sm107_all)
+DECLARE(marker_feat_sm110_all)
+DECLARE(marker_feat_sm120_all)
+DECLARE(marker_feat_sm121_all)
+#endif
+
 #if defined(__CUDA_ARCH__)
 MARKER(MARKER_NAME(marker_arch_, __CUDA_ARCH__))
 #endif

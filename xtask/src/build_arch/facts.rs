@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use blockgate_arch::{Arch, Target, ToolkitVersion};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// SHA-256 in hexadecimal.
 pub(crate) type Digest = String;
@@ -42,12 +42,12 @@ pub(crate) struct CensusRow {
 }
 
 /// An expectation and what became of it, in the machine shape of audits.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Evaluated {
     pub(crate) expr: String,
     pub(crate) found: Option<u64>,
     pub(crate) holds: Option<bool>,
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) reason: Option<String>,
 }
 

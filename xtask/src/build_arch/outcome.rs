@@ -113,7 +113,8 @@ fn judge_failure(list: &ArchList, failures: &[FailureGroup], row: &mut Row) {
     match list.expect_failure {
         Some(expected) if !causes.is_empty() && causes.iter().all(|cause| *cause == expected.name()) => {
             row.status = Status::FailedAsExpected;
-            row.reasons.extend(failures.iter().map(|failure| failure.cause.words.clone()));
+            row.reasons
+                .extend(failures.iter().map(|failure| failure.cause.words.clone()));
             row.short = Some(expected.name().to_owned());
         }
         Some(expected) => {
@@ -122,16 +123,22 @@ fn judge_failure(list: &ArchList, failures: &[FailureGroup], row: &mut Row) {
             row.reasons.push(format!(
                 "the list must fail for {} alone, and failed for {}",
                 expected.name(),
-                if causes.is_empty() { "no known cause".to_owned() } else { causes.join(", ") }
+                if causes.is_empty() {
+                    "no known cause".to_owned()
+                } else {
+                    causes.join(", ")
+                }
             ));
         }
         None => {
             // Nothing could be checked, which is worse than a failed check.
             row.exit = ExitStatus::Unreadable;
             row.short = causes.first().map(|cause| (*cause).to_owned());
-            row.reasons.extend(failures.iter().map(|failure| failure.cause.words.clone()));
+            row.reasons
+                .extend(failures.iter().map(|failure| failure.cause.words.clone()));
             if row.reasons.is_empty() {
-                row.reasons.push("the build stopped without an error message".to_owned());
+                row.reasons
+                    .push("the build stopped without an error message".to_owned());
             }
         }
     }
@@ -171,7 +178,8 @@ fn judge_build(list: &ArchList, checked: &Checked, row: &mut Row) {
     match (&checked.baseline, &list.baseline) {
         (Some(compared), Some(baseline)) => {
             if list.same_code == Some(SameCode::AllButPerSource) {
-                for (source, what) in same::violations(&compared.same, |source| list.extra(source).is_some()) {
+                for (source, what) in same::violations(&compared.same, |source| list.extra(source).is_some())
+                {
                     let reason = format!("{source}: {what} is not the one of {baseline}");
                     fail(row, ExitStatus::Failed, "same_code", reason);
                 }
@@ -197,5 +205,6 @@ fn judge_build(list: &ArchList, checked: &Checked, row: &mut Row) {
 
 /// The exit status of a run.
 pub(crate) fn exit_status(rows: &[Row]) -> ExitStatus {
-    rows.iter().fold(ExitStatus::Clean, |status, row| status.and(row.exit))
+    rows.iter()
+        .fold(ExitStatus::Clean, |status, row| status.and(row.exit))
 }

@@ -69,7 +69,10 @@ pub(crate) fn names(targets: &[Target]) -> String {
 impl std::fmt::Display for Mismatch {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "{}: ", self.source)?;
-        let parts = [("asked for and not there", &self.missing), ("there and not asked for", &self.unasked)];
+        let parts = [
+            ("asked for and not there", &self.missing),
+            ("there and not asked for", &self.unasked),
+        ];
         let parts: Vec<String> = parts
             .iter()
             .filter(|(_, targets)| !targets.is_empty())
@@ -115,7 +118,13 @@ mod tests {
         let whole = object("a.cu", &["sm_75", "sm_80", "sm_86", "sm_89", "compute_89"]);
         assert_eq!(check(&list, std::slice::from_ref(&whole)), []);
         assert_eq!(check_union(&list, &[whole]), []);
-        assert_eq!(names(&check_union(&list, &[object("a.cu", &["sm_75", "sm_86"]), object("b.cu", &["sm_80"])])), "sm_89, compute_89");
+        assert_eq!(
+            names(&check_union(
+                &list,
+                &[object("a.cu", &["sm_75", "sm_86"]), object("b.cu", &["sm_80"])]
+            )),
+            "sm_89, compute_89"
+        );
     }
 
     #[test]
@@ -124,7 +133,10 @@ mod tests {
         let list = parse(text, "x.yaml").unwrap();
         let plain = ["sm_121", "compute_121"];
         let extended = ["sm_121a", "sm_121", "compute_121"];
-        assert_eq!(check(&list, &[object("a.cu", &extended), object("b.cu", &plain)]), []);
+        assert_eq!(
+            check(&list, &[object("a.cu", &extended), object("b.cu", &plain)]),
+            []
+        );
         let wrong = check(&list, &[object("a.cu", &plain), object("b.cu", &extended)]);
         let lines: Vec<String> = wrong.iter().map(ToString::to_string).collect();
         assert_eq!(

@@ -98,8 +98,16 @@ mod tests {
         let list = [
             object("equal.cu", "1", &[("sm_121", "x"), ("compute_121", "p")]),
             // The specific image is what the device takes; it holds the same code.
-            object("specific.cu", "9", &[("sm_121a", "x"), ("sm_121", "y"), ("compute_121", "p")]),
-            object("changed.cu", "9", &[("sm_121a", "z"), ("sm_121", "x"), ("compute_121", "p")]),
+            object(
+                "specific.cu",
+                "9",
+                &[("sm_121a", "x"), ("sm_121", "y"), ("compute_121", "p")],
+            ),
+            object(
+                "changed.cu",
+                "9",
+                &[("sm_121a", "z"), ("sm_121", "x"), ("compute_121", "p")],
+            ),
             object("host.cpp", "5", &[]),
         ];
         let same = compare(&list, &baseline, Some(device));
@@ -125,6 +133,9 @@ mod tests {
                 code: None
             }
         );
-        assert_eq!(violations(&unnamed, |source| source != "specific.cu"), [("specific.cu", "the object")]);
+        assert_eq!(
+            violations(&unnamed, |source| source != "specific.cu"),
+            [("specific.cu", "the object")]
+        );
     }
 }

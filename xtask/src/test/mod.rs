@@ -99,7 +99,7 @@ pub(crate) fn run(args: &Args, context: &Context) -> anyhow::Result<ExitStatus> 
         .or_else(|| std::thread::available_parallelism().ok())
         .map_or(1, NonZeroUsize::get);
     report.note(&format!(
-        "{total} tests of {} programs, each in a process of its own, at most {} s each; {}",
+        "tests: {total}, programs: {}; each test in a process of its own, at most {} s; {}",
         programs.len(),
         args.timeout,
         oracles_note(oracles.as_deref())

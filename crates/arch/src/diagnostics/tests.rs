@@ -50,6 +50,7 @@ const LOGS: &[Log] = &[
     log!("cmake-plain-and-family", "13.0", None),
     log!("cmake-comma", "13.0", None),
     log!("ninja", "13.0", None),
+    log!("ninja-121f", "13.0", None),
 ];
 
 fn context(toolkit: &str, pass: Option<&str>) -> Context {

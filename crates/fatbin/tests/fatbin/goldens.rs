@@ -10,14 +10,14 @@ use crate::listing;
 use crate::support::{compare_or_bless, files, fixtures};
 
 /// Folders with inputs.
-const FOLDERS: [&str; 4] = ["toolkits", "cubins", "edge", "archives"];
+const FOLDERS: [&str; 6] = ["toolkits", "cubins", "edge", "archives", "cases", "hosts"];
 
 /// Every input, by its path below the fixtures.
 pub(crate) fn inputs() -> Result<BTreeMap<String, PathBuf>, Failed> {
     let root = fixtures();
     let mut inputs = BTreeMap::new();
     for folder in FOLDERS {
-        for path in files(&root.join(folder), |path| !is_golden(path) && !is_readme(path))? {
+        for path in files(&root.join(folder), is_input)? {
             let name = path.strip_prefix(&root)?.display().to_string();
             inputs.insert(name, path);
         }
@@ -29,8 +29,10 @@ fn is_golden(path: &Path) -> bool {
     path.extension().is_some_and(|extension| extension == "golden")
 }
 
-fn is_readme(path: &Path) -> bool {
-    path.file_name().is_some_and(|name| name == "README.md")
+/// Recipes and sources lie beside the binaries.
+fn is_input(path: &Path) -> bool {
+    let extension = path.extension().and_then(|extension| extension.to_str());
+    !matches!(extension, Some("golden" | "md" | "sh" | "cu"))
 }
 
 pub(crate) fn trials() -> Result<Vec<Trial>, Failed> {

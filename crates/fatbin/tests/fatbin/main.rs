@@ -1,6 +1,15 @@
 //! Tests on real binaries: one named trial per input.
 
+#![allow(
+    clippy::disallowed_methods,
+    clippy::print_stderr,
+    clippy::use_debug,
+    reason = "tests read their inputs, run other readers and show the values that differ"
+)]
+
+mod cases;
 mod edge;
+mod edits;
 mod goldens;
 mod listing;
 mod mutations;
@@ -15,7 +24,9 @@ use libtest_mimic::{Failed, Trial};
 fn trials() -> Result<Vec<Trial>, Failed> {
     let mut trials = opcodes::trials();
     trials.extend(goldens::trials()?);
+    trials.extend(cases::trials());
     trials.extend(edge::trials()?);
+    trials.extend(edits::trials());
     trials.extend(mutations::trials()?);
     trials.extend(oracles::trials()?);
     Ok(trials)

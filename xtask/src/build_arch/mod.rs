@@ -1,0 +1,225 @@
+//! `cargo xtask build-arch`: build every architecture list, read the archives back, say what they ship.
+//!
+//! Lists are read and checked first, then compiled one after the other, baselines first. What an archive holds is
+//! read back with our own reader and judged by pure functions; the table and the summary are printed from the
+//! result.
+
+mod cmake;
+mod converters;
+mod facts;
+mod failure;
+mod inject;
+mod inspect;
+mod leftovers;
+mod lists;
+mod objects;
+mod one;
+mod outcome;
+mod progress;
+mod project;
+mod record;
+mod requested;
+mod same;
+mod summary;
+mod table;
+mod tools;
+
+use std::io::Write as _;
+use std::path::PathBuf;
+
+use anyhow::Context as _;
+use blockgate_arch::ToolkitRequirement;
+use blockgate_expect::Glob;
+use blockgate_findings::{ExitStatus, Severity};
+
+use self::one::{Run, build_one};
+use self::outcome::{Row, exit_status};
+use self::progress::Progress;
+use self::project::Project;
+use crate::context::{Context, StatusError, publish};
+
+/// Build every architecture list, audit the result, and compare.
+///
+/// Installs a pinned CUDA toolkit if none is found. Exit status: 0 everything holds, 1 a failed expectation or
+/// comparison, 2 usage or a wrong list file, 3 something could not be built or read.
+#[derive(clap::Args)]
+pub(crate) struct Args {
+    /// Build this list and its baseline only; may be given several times.
+    #[arg(long = "list", value_name = "NAME")]
+    lists: Vec<String>,
+
+    /// Build someone else's CMake project instead of our kernels.
+    #[arg(long, value_name = "DIR", requires_all = ["arch_var", "artifact"])]
+    source: Option<PathBuf>,
+
+    /// The variable through which that project takes its architectures, such as `CMAKE_CUDA_ARCHITECTURES`.
+    #[arg(long, value_name = "NAME", requires = "source")]
+    arch_var: Option<String>,
+
+    /// Which files of its build folder are audited, such as `*.a` or `lib/libx.so`.
+    #[arg(long, value_name = "GLOB", requires = "source")]
+    artifact: Option<Glob>,
+
+    /// Where the list files are.
+    #[arg(long, value_name = "DIR", default_value = "arch-lists")]
+    lists_folder: PathBuf,
+
+    /// Build with this toolkit only, such as `13.0` or `>=12.9`.
+    #[arg(long, value_name = "VERSION")]
+    toolkit: Option<ToolkitRequirement>,
+
+    /// How many compilers run at once; as many as there are processors if not given.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
+    jobs: Option<u16>,
+
+    /// How to print the comparison.
+    #[arg(long, value_enum, default_value_t = Format::Human)]
+    format: Format,
+
+    /// Treat an optional list without its toolkit as one that could not be built.
+    #[arg(long)]
+    require_all: bool,
+
+    /// Compile everything again instead of what changed.
+    #[arg(long)]
+    fresh: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+enum Format {
+    /// A table.
+    Human,
+    /// Schema `blockgate.build/1`, the same as in summary.json.
+    Json,
+}
+
+pub(crate) fn run(args: &Args, context: &Context) -> anyhow::Result<ExitStatus> {
+    let project = project_of(args, context)?;
+    let folder = context.root().join(&args.lists_folder);
+    let loaded = lists::load(&folder, context.root(), &project)?;
+    report(&loaded.findings)?;
+    if loaded
+        .findings
+        .iter()
+        .any(|finding| finding.severity == Severity::Error)
+    {
+        return Ok(ExitStatus::Usage);
+    }
+    let selected = lists::selected(&loaded.lists, &args.lists)?;
+    let progress = Progress::stderr();
+    for list in &selected {
+        if !args.lists.is_empty() && !args.lists.contains(&list.name) {
+            progress.note(&format!("{} is built too, as a baseline", list.name));
+        }
+    }
+
+    let output = project.output_folder(&context.target());
+    std::fs::create_dir_all(&output).with_context(|| format!("cannot make {}", output.display()))?;
+    let _lock = lock(&output, &progress)?;
+    leftovers::remove_unfinished(&output)?;
+
+    progress.step("looking for a CUDA toolkit".to_owned());
+    let prepared = tools::prepare(&selected, args.toolkit.as_ref(), context, &progress)?;
+    report(&prepared.findings)?;
+    if !prepared.findings.is_empty() {
+        return Ok(prepared.status);
+    }
+
+    let run = Run {
+        project: &project,
+        root: context.root(),
+        output: &output,
+        sources_sha256: record::sources_digest(project.folder())?,
+        jobs: args.jobs.map_or_else(processors, usize::from),
+        fresh: args.fresh,
+        require_all: args.require_all,
+        progress: &progress,
+    };
+    let mut rows: Vec<Row> = Vec::new();
+    for (index, (list, tools)) in selected.iter().zip(prepared.tools).enumerate() {
+        progress.step(format!(
+            "building {} ({} of {})",
+            list.name,
+            index + 1,
+            selected.len()
+        ));
+        let row = build_one(&run, list, tools, &rows).with_context(|| format!("building {}", list.name))?;
+        rows.push(row);
+    }
+    drop(progress);
+
+    let mut document = Vec::new();
+    summary::write(&mut document, &rows)?;
+    publish(&output.join("summary.json"), &document)?;
+    print(|out| match args.format {
+        Format::Human => table::write(out, &rows),
+        Format::Json => out.write_all(&document),
+    })?;
+    Ok(exit_status(&rows))
+}
+
+fn project_of(args: &Args, context: &Context) -> anyhow::Result<Project> {
+    let (Some(source), Some(arch_var), Some(artifact)) = (&args.source, &args.arch_var, &args.artifact)
+    else {
+        return Ok(Project::Own {
+            folder: context.root().join("crates/kernels"),
+        });
+    };
+    let folder = source
+        .canonicalize()
+        .map_err(|error| StatusError::usage(format!("{}: {error}", source.display())))?;
+    if !folder.join("CMakeLists.txt").is_file() {
+        return Err(StatusError::usage(format!(
+            "{} has no CMakeLists.txt",
+            folder.display()
+        )));
+    }
+    let valid = |char: char| char.is_ascii_alphanumeric() || char == '_';
+    if arch_var.is_empty() || !arch_var.chars().all(valid) {
+        return Err(StatusError::usage(format!(
+            "`{arch_var}` is not the name of a CMake variable"
+        )));
+    }
+    Ok(Project::Foreign {
+        folder,
+        arch_var: arch_var.clone(),
+        artifacts: artifact.clone(),
+    })
+}
+
+/// Keeps other processes from building in the same folder; waits for the one that does.
+fn lock(output: &std::path::Path, progress: &Progress) -> anyhow::Result<std::fs::File> {
+    let path = output.join(".lock");
+    let file = std::fs::File::create(&path).with_context(|| format!("cannot write {}", path.display()))?;
+    match file.try_lock() {
+        Ok(()) => {}
+        Err(std::fs::TryLockError::WouldBlock) => {
+            progress.step("another build-arch is at work here; waiting for it".to_owned());
+            file.lock()
+                .with_context(|| format!("cannot lock {}", path.display()))?;
+        }
+        Err(std::fs::TryLockError::Error(error)) => {
+            return Err(error).with_context(|| format!("cannot lock {}", path.display()));
+        }
+    }
+    Ok(file)
+}
+
+fn processors() -> usize {
+    std::thread::available_parallelism().map_or(1, usize::from)
+}
+
+fn report(findings: &[blockgate_findings::Finding]) -> anyhow::Result<()> {
+    let mut out = std::io::stderr().lock();
+    blockgate_findings::render::human(&mut out, findings, blockgate_findings::render::Palette::Plain)
+        .context("cannot write to standard error")
+}
+
+/// Prints to standard output. A reader that went away, such as `head`, changes no verdict.
+fn print(printer: impl FnOnce(&mut dyn std::io::Write) -> std::io::Result<()>) -> anyhow::Result<()> {
+    let mut out = std::io::stdout().lock();
+    match printer(&mut out).and_then(|()| out.flush()) {
+        Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => Ok(()),
+        other => other.context("cannot write to standard output"),
+    }
+}

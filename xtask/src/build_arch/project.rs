@@ -1,0 +1,119 @@
+//! The CMake project that the lists are built with: our own kernels, or someone else's.
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+
+use blockgate_archlist::{ArchList, SourceSet};
+use blockgate_expect::Glob;
+
+use super::inject;
+
+/// A CMake project and how it is told about architectures.
+pub(crate) enum Project {
+    /// `crates/kernels` of this workspace.
+    Own {
+        /// Its folder.
+        folder: PathBuf,
+    },
+    /// A project that knows nothing of lists.
+    Foreign {
+        /// Its folder.
+        folder: PathBuf,
+        /// The variable that holds the architectures, such as `CMAKE_CUDA_ARCHITECTURES`.
+        arch_var: String,
+        /// Which files of the build folder are audited.
+        artifacts: Glob,
+    },
+}
+
+impl Project {
+    /// The folder with the top CMakeLists.txt.
+    pub(crate) fn folder(&self) -> &Path {
+        match self {
+            Self::Own { folder } | Self::Foreign { folder, .. } => folder,
+        }
+    }
+
+    /// Where the results of all lists go, below the target folder.
+    pub(crate) fn output_folder(&self, target: &Path) -> PathBuf {
+        match self {
+            Self::Own { .. } => target.join("arch"),
+            Self::Foreign { folder, .. } => {
+                let name = folder.file_name().unwrap_or(folder.as_os_str());
+                target.join("foreign").join(name)
+            }
+        }
+    }
+
+    /// Whether this is our own project, whose sources and kernels are known by name.
+    pub(crate) fn is_own(&self) -> bool {
+        matches!(self, Self::Own { .. })
+    }
+
+    /// The names of the sources that a list can name in `per_source`, where they are known before the build.
+    pub(crate) fn source_names(&self, set: SourceSet) -> Option<Vec<String>> {
+        let Self::Own { folder } = self else { return None };
+        let folder = match set {
+            SourceSet::Kernels => folder.join("src"),
+            SourceSet::Markers => folder.join("markers"),
+        };
+        let mut names: Vec<String> = std::fs::read_dir(folder)
+            .ok()?
+            .filter_map(|entry| entry.ok()?.file_name().into_string().ok())
+            .filter(|name| name.ends_with(".cu"))
+            .collect();
+        names.sort();
+        Some(names)
+    }
+
+    /// The definitions that configure the project for `list`. `injected` is where [`Project::injection`] was written.
+    pub(crate) fn definitions(&self, list: &ArchList, injected: &Path) -> Vec<OsString> {
+        let define = |name: &str, value: &str| OsString::from(format!("-D{name}={value}"));
+        match self {
+            Self::Own { .. } => {
+                let mut definitions = vec![
+                    define("BLOCKGATE_CUDA_ARCHITECTURES", &list.architectures),
+                    define("BLOCKGATE_SOURCES", list.sources.name()),
+                ];
+                definitions.extend(list.per_source.iter().map(|extra| {
+                    let stem = extra.source.strip_suffix(".cu").unwrap_or(&extra.source);
+                    define(
+                        &format!("BLOCKGATE_EXTRA_ARCHITECTURES_{stem}"),
+                        &extra.architectures,
+                    )
+                }));
+                definitions
+            }
+            Self::Foreign { arch_var, .. } => {
+                let mut definitions = vec![
+                    define(arch_var, &list.architectures),
+                    // Keeps the process number out of objects, so that they can be compared.
+                    define("CMAKE_CUDA_FLAGS", "-objtemp"),
+                ];
+                if !list.per_source.is_empty() {
+                    let mut include = OsString::from("-DCMAKE_PROJECT_TOP_LEVEL_INCLUDES=");
+                    include.push(injected);
+                    definitions.push(include);
+                }
+                definitions
+            }
+        }
+    }
+
+    /// CMake code that the project must run to give single sources extra architectures, where it cannot be told by
+    /// a variable.
+    pub(crate) fn injection(&self, list: &ArchList) -> Option<String> {
+        match self {
+            Self::Own { .. } => None,
+            Self::Foreign { .. } => (!list.per_source.is_empty()).then(|| inject::cmake_code(list)),
+        }
+    }
+
+    /// Names of the archives that our own project makes: what is shipped first, then the control.
+    pub(crate) const fn own_archives(set: SourceSet) -> &'static [&'static str] {
+        match set {
+            SourceSet::Kernels => &["libblockgate_kernels.a", "libblockgate_control.a"],
+            SourceSet::Markers => &["libblockgate_markers.a"],
+        }
+    }
+}
