@@ -97,7 +97,8 @@ void check_decoders() {
         } else {
             expect(scale == std::ldexp(1.0, static_cast<int>(code) - 127), "E8M0 value", code, bits_of(scale), 0);
             expect(reciprocal == 1.0f / scale, "E8M0 reciprocal", code, bits_of(reciprocal), bits_of(1.0f / scale));
-            expect(blockgate::encode_e8m0_up(scale) == code, "E8M0 round trip", code, blockgate::encode_e8m0_up(scale), code);
+            expect(blockgate::encode_e8m0_up(scale) == code, "E8M0 round trip", code,
+                   blockgate::encode_e8m0_up(scale), code);
         }
     }
 }
@@ -121,8 +122,9 @@ int main(int argc, char **argv) {
     for (uint32_t exponent = 0; exponent < 256; ++exponent)
         for (int step = -64; step <= 64; ++step) check((exponent << 23) + static_cast<uint32_t>(step));
     uint64_t checked = 0;
-    for (uint64_t pattern = 0; pattern < uint64_t{1} << 32; pattern += stride, ++checked) check(static_cast<uint32_t>(pattern));
-    std::printf("%llu patterns by stride %llu and the boundaries: %d differences\n", static_cast<unsigned long long>(checked),
-                static_cast<unsigned long long>(stride), failures);
+    for (uint64_t pattern = 0; pattern < uint64_t{1} << 32; pattern += stride, ++checked)
+        check(static_cast<uint32_t>(pattern));
+    std::printf("%llu patterns by stride %llu and the boundaries: %d differences\n",
+                static_cast<unsigned long long>(checked), static_cast<unsigned long long>(stride), failures);
     return failures == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
 }
