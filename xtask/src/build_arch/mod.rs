@@ -22,6 +22,8 @@ mod requested;
 mod same;
 mod summary;
 mod table;
+#[cfg(test)]
+mod tests;
 mod tools;
 
 use std::io::Write as _;

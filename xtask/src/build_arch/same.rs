@@ -45,10 +45,7 @@ fn loaded_code(object: &ObjectFacts, device: Device) -> Option<&Digest> {
 }
 
 /// The sources that differ although they must not: all but those that the list gives extra architectures.
-pub(crate) fn violations<'a>(
-    same: &'a SameBySource,
-    is_exempt: impl Fn(&str) -> bool,
-) -> Vec<(&'a str, &'static str)> {
+pub(crate) fn violations(same: &SameBySource, is_exempt: impl Fn(&str) -> bool) -> Vec<(&str, &'static str)> {
     same.iter()
         .filter(|(source, _)| !is_exempt(source))
         .filter_map(|(source, same)| {

@@ -12,7 +12,9 @@ const MAX_WIDTH_COLUMNS: u16 = 100;
 
 /// Writes the table, what is wrong, and a last line that counts.
 pub(crate) fn write(out: &mut dyn Write, rows: &[Row]) -> io::Result<()> {
-    writeln!(out, "{}", comparison(rows))?;
+    for line in comparison(rows).to_string().lines() {
+        writeln!(out, "{}", line.trim_end())?;
+    }
     for row in rows {
         notes(out, row)?;
     }

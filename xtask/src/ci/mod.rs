@@ -83,6 +83,20 @@ const STEPS: &[Step] = &[
         name: "build-arch",
         work: Work::Xtask(&["build-arch"]),
     },
+    Step {
+        name: "build-arch of another project",
+        work: Work::Xtask(&[
+            "build-arch",
+            "--source",
+            "fixtures/build/foreign",
+            "--arch-var",
+            "CMAKE_CUDA_ARCHITECTURES",
+            "--artifact",
+            "*.a",
+            "--list",
+            "gb10-per-source",
+        ]),
+    },
 ];
 
 /// How a step ended.
