@@ -32,12 +32,12 @@ const GENERATED: &[Generated] = &[
         content: |_, _| Ok(cli::reference()),
     },
     Generated {
-        path: "docs/schema/audit-1.json",
-        content: |_, _| schema(&blockgate_audit::render::json_schema()),
+        path: "docs/gates.md",
+        content: |_, _| gate_tables(),
     },
     Generated {
-        path: "docs/gates.md",
-        content: |_, _| gates(),
+        path: "docs/schema/audit-1.json",
+        content: |_, _| schema(&blockgate_audit::render::json_schema()),
     },
     Generated {
         path: "README.md",
@@ -72,7 +72,7 @@ fn read_or_empty(path: &Path) -> anyhow::Result<String> {
     }
 }
 
-fn gates() -> anyhow::Result<String> {
+fn gate_tables() -> anyhow::Result<String> {
     let mut page = String::new();
     blockgate_arch::gates::write_markdown(&mut page)?;
     Ok(page)

@@ -240,10 +240,17 @@ fn write_kernels(out: &mut dyn Write, file: &FileReport, mnemonics: &Mnemonics) 
             .map_or_else(String::new, |member| format!(" of {member}"));
         writeln!(out, "{arch}{member}, offset {:#x}:", image.offset_bytes)?;
         for kernel in &image.kernels {
-            let instructions =
-                kernel.instructions.map_or_else(|| "–".to_owned(), count);
-            write!(out, "  {instructions:>9} instructions  {:>9}  ", bytes(kernel.code_bytes))?;
-            for (mnemonic, number) in kernel.sass.iter().filter(|(mnemonic, _)| mnemonics.shows(mnemonic)) {
+            let instructions = kernel.instructions.map_or_else(|| "–".to_owned(), count);
+            write!(
+                out,
+                "  {instructions:>9} instructions  {:>9}  ",
+                bytes(kernel.code_bytes)
+            )?;
+            for (mnemonic, number) in kernel
+                .sass
+                .iter()
+                .filter(|(mnemonic, _)| mnemonics.shows(mnemonic))
+            {
                 write!(out, "{number} {mnemonic}  ")?;
             }
             writeln!(out, "{}", demangled(&kernel.name))?;
