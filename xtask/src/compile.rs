@@ -96,7 +96,9 @@ impl Compiler {
             eprintln!("{passed_over}");
         }
         eprintln!("{}", obtained.toolkit.describe());
-        let toolkit = obtained.toolkit;
+        let mut toolkit = obtained.toolkit;
+        // Compilers run in the folder of their source.
+        toolkit.nvcc = std::path::absolute(&toolkit.nvcc).context("nvcc's path cannot be completed")?;
         let assembler = toolkit.ptxas(provisioner.places()).ok().map(|tool| Tool {
             path: tool.path.display().to_string(),
             version: tool.version,

@@ -32,6 +32,10 @@ const GENERATED: &[Generated] = &[
         content: |_, _| Ok(cli::reference()),
     },
     Generated {
+        path: "docs/gates.md",
+        content: |_, _| gate_tables(),
+    },
+    Generated {
         path: "docs/schema/audit-1.json",
         content: |_, _| schema(&blockgate_audit::render::json_schema()),
     },
@@ -66,6 +70,12 @@ fn read_or_empty(path: &Path) -> anyhow::Result<String> {
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(String::new()),
         other => other.with_context(|| format!("{} cannot be read", path.display())),
     }
+}
+
+fn gate_tables() -> anyhow::Result<String> {
+    let mut page = String::new();
+    blockgate_arch::gates::write_markdown(&mut page)?;
+    Ok(page)
 }
 
 fn schema(schema: &impl serde::Serialize) -> anyhow::Result<String> {

@@ -89,22 +89,22 @@ pub const FAMILIES: &[FamilyRow] = &[
     FamilyRow {
         members: &[100, 103, 107],
         evidence: Evidence::Compiled,
-        source: "PTX for 100f assembles for 103* in ptxas 12.9 and for 103* and 107* in 13.4, 103f for 107*; refused for 101*, 110*, 120*",
+        source: "ptxas 12.9.86 assembles PTX for 100f for 100 and 103, 13.4.92 for 107 too, and PTX for 103f for 107; both refuse it for 101, 110 and 120",
     },
     FamilyRow {
         members: &[101],
         evidence: Evidence::Compiled,
-        source: "PTX for 101f assembles for 101* alone in ptxas 12.9",
+        source: "ptxas 12.9.86 assembles PTX for 101f for 101 alone",
     },
     FamilyRow {
         members: &[110],
         evidence: Evidence::Compiled,
-        source: "PTX for 110f assembles for 110* alone in ptxas 13.0 to 13.5",
+        source: "ptxas 13.0.88, 13.4.92 and 13.5.37 assemble PTX for 110f for 110 alone",
     },
     FamilyRow {
         members: &[120, 121],
         evidence: Evidence::Compiled,
-        source: "PTX for 120f assembles for 120* and 121* in ptxas 12.9 to 13.5, 121f for 121* alone",
+        source: "ptxas 12.9.86, 13.0.88, 13.4.92 and 13.5.37 assemble PTX for 120f for 120 and 121, and PTX for 121f for 121 alone",
     },
 ];
 

@@ -91,7 +91,9 @@ impl Totals {
 
     /// The count in `rows` for `arch`, 0 where there is no row.
     pub fn count(rows: &[ArchCount], arch: Arch) -> u64 {
-        rows.iter().find(|row| row.arch == arch).map_or(0, |row| row.count)
+        rows.iter()
+            .find(|row| row.arch == arch)
+            .map_or(0, |row| row.count)
     }
 
     /// Instructions of `arch` whose mnemonic `matches` accepts.

@@ -47,10 +47,16 @@ impl Evaluation {
 /// Evaluates expectation number `index` of the options over all `files` together.
 pub(crate) fn evaluate(index: usize, expectation: &Expectation, files: &[FileReport]) -> Evaluation {
     let outcome = match count(index, expectation, files) {
-        Ok(found) => Outcome::Checked { found, holds: expectation.holds(found) },
+        Ok(found) => Outcome::Checked {
+            found,
+            holds: expectation.holds(found),
+        },
         Err(reason) => Outcome::NotChecked { reason },
     };
-    Evaluation { expectation: expectation.clone(), outcome }
+    Evaluation {
+        expectation: expectation.clone(),
+        outcome,
+    }
 }
 
 fn count(index: usize, expectation: &Expectation, files: &[FileReport]) -> Result<u64, String> {
@@ -67,35 +73,49 @@ fn count(index: usize, expectation: &Expectation, files: &[FileReport]) -> Resul
             .filter(|image| image.counted && selects(expectation, image.member.as_deref()))
     };
     match &expectation.subject {
-        Subject::Cubins(pattern) => Ok(tally(images().filter(|image| {
-            image.is_cubin() && image.arch.is_some_and(|arch| pattern.matches(arch))
-        }))),
+        Subject::Cubins(pattern) => {
+            Ok(tally(images().filter(|image| {
+                image.is_cubin() && image.arch.is_some_and(|arch| pattern.matches(arch))
+            })))
+        }
         Subject::Ptx(pattern) => Ok(tally(images().filter(|image| {
             image.kind == ImageKind::Ptx && image.arch.is_some_and(|arch| pattern.matches(arch))
         }))),
         Subject::Images(pattern) => {
-            Ok(tally(images().filter(|image| image.arch.is_some_and(|arch| pattern.matches(arch)))))
+            Ok(tally(images().filter(|image| {
+                image.arch.is_some_and(|arch| pattern.matches(arch))
+            })))
         }
-        Subject::Sass { mnemonic: pattern, arch } => {
+        Subject::Sass {
+            mnemonic: pattern,
+            arch,
+        } => {
             let asked = |image: &ImageReport| {
                 let in_scope = |found: Arch| arch.as_ref().is_none_or(|pattern| pattern.matches(found));
                 image.kind != ImageKind::Ptx && image.arch.is_none_or(in_scope)
             };
-            images().filter(|image| asked(image)).try_fold(0, |sum: u64, image| {
-                if image.instructions.is_none() {
-                    return Err(format!("instructions of {} cannot be counted", describe(image)));
-                }
-                let matching = image.sass.iter().filter(|(mnemonic, _)| pattern.is_match(mnemonic));
-                Ok(sum + matching.map(|(_, count)| count).sum::<u64>())
-            })
+            images()
+                .filter(|image| asked(image))
+                .try_fold(0, |sum: u64, image| {
+                    if image.instructions.is_none() {
+                        return Err(format!("instructions of {} cannot be counted", describe(image)));
+                    }
+                    let matching = image
+                        .sass
+                        .iter()
+                        .filter(|(mnemonic, _)| pattern.is_match(mnemonic));
+                    Ok(sum + matching.map(|(_, count)| count).sum::<u64>())
+                })
         }
         Subject::PtxText(_) => {
-            images().filter(|image| image.kind == ImageKind::Ptx).try_fold(0, |sum: u64, image| {
-                match image.ptx_matches.get(index).copied().flatten() {
-                    Some(matches) => Ok(sum + matches),
-                    None => Err(format!("the text of {} cannot be searched", describe(image))),
-                }
-            })
+            images()
+                .filter(|image| image.kind == ImageKind::Ptx)
+                .try_fold(0, |sum: u64, image| {
+                    match image.ptx_matches.get(index).copied().flatten() {
+                        Some(matches) => Ok(sum + matches),
+                        None => Err(format!("the text of {} cannot be searched", describe(image))),
+                    }
+                })
         }
         Subject::Size => Ok(match &expectation.member {
             None => files.iter().map(|file| file.size_bytes).sum(),
@@ -111,11 +131,16 @@ fn count(index: usize, expectation: &Expectation, files: &[FileReport]) -> Resul
 
 /// Whether the expectation looks at the member; one without a glob looks at everything.
 fn selects(expectation: &Expectation, member: Option<&str>) -> bool {
-    expectation.member.as_ref().is_none_or(|glob| member.is_some_and(|name| glob.is_match(name)))
+    expectation
+        .member
+        .as_ref()
+        .is_none_or(|glob| member.is_some_and(|name| glob.is_match(name)))
 }
 
 fn has_member(file: &FileReport, expectation: &Expectation) -> bool {
-    file.members.iter().any(|(name, _)| selects(expectation, Some(name)))
+    file.members
+        .iter()
+        .any(|(name, _)| selects(expectation, Some(name)))
 }
 
 fn tally<T>(images: impl Iterator<Item = T>) -> u64 {
@@ -123,7 +148,16 @@ fn tally<T>(images: impl Iterator<Item = T>) -> u64 {
 }
 
 fn describe(image: &ImageReport) -> String {
-    let arch = image.arch.map_or_else(|| "unknown architecture".to_owned(), |arch| arch.to_string());
-    let member = image.member.as_ref().map_or_else(String::new, |member| format!("member `{member}`, "));
-    format!("the {arch} {} image ({member}offset {:#x})", image.kind.as_str(), image.offset_bytes)
+    let arch = image
+        .arch
+        .map_or_else(|| "unknown architecture".to_owned(), |arch| arch.to_string());
+    let member = image
+        .member
+        .as_ref()
+        .map_or_else(String::new, |member| format!("member `{member}`, "));
+    format!(
+        "the {arch} {} image ({member}offset {:#x})",
+        image.kind.as_str(),
+        image.offset_bytes
+    )
 }

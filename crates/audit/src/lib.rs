@@ -2,7 +2,10 @@
 //!
 //! [`audit`] opens paths and gives a [`Report`]; [`render`] turns a report into a table or into versioned
 //! JSON through a writer. The crate reads files and never prints.
-#![allow(clippy::disallowed_methods, reason = "audit is a rim crate: it opens the files that it is given")]
+#![allow(
+    clippy::disallowed_methods,
+    reason = "audit is a rim crate: it opens the files that it is given"
+)]
 
 mod census;
 mod evaluate;

@@ -1,5 +1,8 @@
 //! The bytes of an input, mapped where that is possible.
-#![allow(unsafe_code, reason = "mapping a file is unsafe in itself; this module is the only place that does it")]
+#![allow(
+    unsafe_code,
+    reason = "mapping a file is unsafe in itself; this module is the only place that does it"
+)]
 
 use std::fs::File;
 use std::io::{self, Read};
@@ -29,7 +32,10 @@ impl Bytes {
         let mut file = File::open(path)?;
         let metadata = file.metadata()?;
         if metadata.is_dir() {
-            return Err(io::Error::new(io::ErrorKind::IsADirectory, "is a folder; name the files in it"));
+            return Err(io::Error::new(
+                io::ErrorKind::IsADirectory,
+                "is a folder; name the files in it",
+            ));
         }
         if metadata.is_file() && metadata.len() > 0 {
             // SAFETY: the mapping is private and read-only, and is only ever seen as bytes: no value of it
@@ -40,7 +46,10 @@ impl Bytes {
         let mut bytes = Vec::new();
         file.by_ref().take(MAX_STREAM_BYTES + 1).read_to_end(&mut bytes)?;
         if bytes.len() as u64 > MAX_STREAM_BYTES {
-            return Err(io::Error::new(io::ErrorKind::FileTooLarge, "a stream of more than 4 GiB"));
+            return Err(io::Error::new(
+                io::ErrorKind::FileTooLarge,
+                "a stream of more than 4 GiB",
+            ));
         }
         Ok(Self::Owned(bytes))
     }

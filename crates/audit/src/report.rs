@@ -1,9 +1,10 @@
 //! What an audit found out, as a model. The machine shapes are in `render`.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use blockgate_arch::{Arch, ToolkitVersion};
-use blockgate_fatbin::{Compression, Histogram, ImageKind};
+use blockgate_fatbin::{Compression, Container, Histogram, ImageKind};
 use blockgate_findings::{ExitStatus, Finding};
 
 use crate::census::Totals;
@@ -25,13 +26,18 @@ pub struct Report {
 impl Report {
     /// The exit status. `strict` counts warnings as errors.
     pub fn status(&self, strict: bool) -> ExitStatus {
-        let findings = self
-            .findings
+        let findings = self.findings.iter().fold(ExitStatus::Clean, |status, finding| {
+            status.and(ExitStatus::of(finding.severity, strict))
+        });
+        let expectations = self
+            .evaluations
             .iter()
-            .fold(ExitStatus::Clean, |status, finding| status.and(ExitStatus::of(finding.severity, strict)));
-        let expectations =
-            self.evaluations.iter().fold(ExitStatus::Clean, |status, row| status.and(row.status()));
-        let reading = if self.unreadable { ExitStatus::Unreadable } else { ExitStatus::Clean };
+            .fold(ExitStatus::Clean, |status, row| status.and(row.status()));
+        let reading = if self.unreadable {
+            ExitStatus::Unreadable
+        } else {
+            ExitStatus::Clean
+        };
         findings.and(expectations).and(reading)
     }
 }
@@ -113,6 +119,8 @@ pub struct ImageReport {
     pub compression: Compression,
     /// Size in the file in bytes.
     pub stored_bytes: u64,
+    /// The container whose one compressed payload it shares with other images; its own `stored_bytes` is then 0.
+    pub container: Option<Container>,
     /// Size when decoded, in bytes, where it is known.
     pub size_bytes: Option<u64>,
     /// The toolkit that made it.
@@ -127,6 +135,17 @@ pub struct ImageReport {
     pub kernels: Vec<KernelReport>,
     /// Matches of each `ptx_text` expectation, by its position in the options.
     pub(crate) ptx_matches: Vec<Option<u64>>,
+}
+
+impl FileReport {
+    /// Bytes of the containers that compress several images together, each counted once.
+    pub fn shared_bytes(&self) -> u64 {
+        let containers = self.images.iter().filter_map(|image| image.container);
+        let by_offset: BTreeMap<u64, u64> = containers
+            .map(|container| (container.offset, container.stored_size))
+            .collect();
+        by_offset.values().sum()
+    }
 }
 
 impl ImageReport {

@@ -46,10 +46,16 @@ impl Progress for NoProgress {
 /// Audits `paths`. Whatever goes wrong is in the report: an input that could not be read is a finding and makes
 /// the report's status 3.
 pub fn audit(paths: &[PathBuf], options: &Options, progress: &dyn Progress) -> Report {
-    let outcomes: Vec<FileOutcome> =
-        paths.par_iter().map(|path| audit_file(path, options, progress)).collect();
-    let mut report =
-        Report { files: Vec::new(), evaluations: Vec::new(), findings: Vec::new(), unreadable: false };
+    let outcomes: Vec<FileOutcome> = paths
+        .par_iter()
+        .map(|path| audit_file(path, options, progress))
+        .collect();
+    let mut report = Report {
+        files: Vec::new(),
+        evaluations: Vec::new(),
+        findings: Vec::new(),
+        unreadable: false,
+    };
     for outcome in outcomes {
         report.files.push(outcome.file);
         report.findings.extend(outcome.findings);
@@ -59,7 +65,9 @@ pub fn audit(paths: &[PathBuf], options: &Options, progress: &dyn Progress) -> R
         if expectation.counts_converter_in_ptx_text() {
             report.findings.push(converter_in_ptx_text(expectation, paths));
         }
-        report.evaluations.push(evaluate(index, expectation, &report.files));
+        report
+            .evaluations
+            .push(evaluate(index, expectation, &report.files));
     }
     report
 }
@@ -81,7 +89,7 @@ fn audit_file(path: &Path, options: &Options, progress: &dyn Progress) -> FileOu
             images: Vec::new(),
             totals: Totals::default(),
             unattributed_bytes: 0,
-            read_in_full: true,
+            read_in_full: false,
         },
         findings: Vec::new(),
         unreadable: false,
@@ -97,11 +105,16 @@ fn audit_file(path: &Path, options: &Options, progress: &dyn Progress) -> FileOu
     let artifact = match blockgate_fatbin::read(&bytes, &options.limits) {
         Ok(artifact) => artifact,
         Err(error) => {
-            outcome.cannot_read(error.member().map(ToString::to_string), Some(error.offset()), what(&error));
+            outcome.cannot_read(
+                error.member().map(ToString::to_string),
+                Some(error.offset()),
+                what(&error),
+            );
             return outcome;
         }
     };
     outcome.file.format = artifact.format.as_str();
+    outcome.file.read_in_full = true;
     let mut states = Vec::new();
     outcome.take(&artifact, None, &mut states, options, progress);
     for external in &artifact.external {
@@ -144,7 +157,9 @@ impl FileOutcome {
     ) {
         for member in &artifact.members {
             if let Some(name) = external.or(member.name.as_ref()) {
-                self.file.members.push((Arc::clone(name), member.data.len() as u64));
+                self.file
+                    .members
+                    .push((Arc::clone(name), member.data.len() as u64));
             }
             states.push(state_of(member.device_code));
         }
@@ -168,7 +183,9 @@ impl FileOutcome {
             for trouble in troubles {
                 match trouble {
                     Trouble::Unreadable(error) => {
-                        let member = external.map(ToString::to_string).or(error.member().map(ToString::to_string));
+                        let member = external
+                            .map(ToString::to_string)
+                            .or(error.member().map(ToString::to_string));
                         self.cannot_read(member, Some(error.offset()), what(&error));
                     }
                     Trouble::Defect(defect) => self.defect(&defect, external),
@@ -208,7 +225,11 @@ impl FileOutcome {
     }
 
     fn place(&self, member: Option<String>, offset_bytes: Option<u64>) -> Location {
-        Location::Artifact(ArtifactPlace { path: self.file.path.clone(), member, offset_bytes })
+        Location::Artifact(ArtifactPlace {
+            path: self.file.path.clone(),
+            member,
+            offset_bytes,
+        })
     }
 }
 
@@ -236,6 +257,7 @@ fn inspect(image: &Image<'_>, external: Option<&Arc<str>>, options: &Options) ->
         counted: true,
         compression: image.compression,
         stored_bytes: image.stored_size,
+        container: image.container(),
         size_bytes: image.size,
         toolkit: None,
         kernel_count: None,
@@ -251,7 +273,12 @@ fn inspect(image: &Image<'_>, external: Option<&Arc<str>>, options: &Options) ->
     if opaque || (options.list_only && image.declared.is_some()) {
         return (row, troubles);
     }
-    match image.inspect(&options.limits, &InspectOptions { sass: !options.list_only }) {
+    match image.inspect(
+        &options.limits,
+        &InspectOptions {
+            sass: !options.list_only,
+        },
+    ) {
         Ok(inspection) => {
             row.arch = Some(inspection.arch);
             row.arch_certain = !inspection.arch_evidence.plain_or_family;
@@ -280,7 +307,11 @@ fn inspect(image: &Image<'_>, external: Option<&Arc<str>>, options: &Options) ->
         }
         Err(error) => troubles.push(Trouble::Unreadable(error)),
     }
-    if image.kind == ImageKind::Ptx && troubles.iter().all(|trouble| matches!(trouble, Trouble::Defect(_))) {
+    if image.kind == ImageKind::Ptx
+        && troubles
+            .iter()
+            .all(|trouble| matches!(trouble, Trouble::Defect(_)))
+    {
         search_ptx(image, options, &mut row, &mut troubles);
     }
     (row, troubles)
@@ -334,10 +365,15 @@ fn state_of(code: DeviceCode) -> DeviceState {
 
 /// The state of a file from those of its members: what could not be read outweighs everything.
 fn overall(states: &[DeviceState]) -> DeviceState {
-    [DeviceState::Unreadable, DeviceState::Present, DeviceState::PtxOnly, DeviceState::LtoOnly]
-        .into_iter()
-        .find(|state| states.contains(state))
-        .unwrap_or(DeviceState::None)
+    [
+        DeviceState::Unreadable,
+        DeviceState::Present,
+        DeviceState::PtxOnly,
+        DeviceState::LtoOnly,
+    ]
+    .into_iter()
+    .find(|state| states.contains(state))
+    .unwrap_or(DeviceState::None)
 }
 
 fn converter_in_ptx_text(expectation: &Expectation, paths: &[PathBuf]) -> Finding {

@@ -2,8 +2,8 @@
 
 use std::path::PathBuf;
 
-use blockgate_audit::render::{self, HumanOptions, Mnemonics};
 use blockgate_audit::Options;
+use blockgate_audit::render::{self, HumanOptions, Mnemonics};
 use blockgate_expect::Expectation;
 use blockgate_findings::ExitStatus;
 use clap::ValueEnum;
@@ -81,7 +81,10 @@ pub fn run(args: &Args) -> anyhow::Result<ExitStatus> {
     let bar = Bar::new(args.quiet);
     let report = blockgate_audit::audit(&args.files, &options, &bar);
     bar.finish();
-    let mnemonics = Mnemonics { all: args.sass_histogram, patterns: args.sass.clone() };
+    let mnemonics = Mnemonics {
+        all: args.sass_histogram,
+        patterns: args.sass.clone(),
+    };
     let human = HumanOptions {
         mnemonics: mnemonics.clone(),
         list_only: args.list_only,
@@ -96,5 +99,6 @@ pub fn run(args: &Args) -> anyhow::Result<ExitStatus> {
 }
 
 fn parse_expectation(text: &str) -> Result<Expectation, String> {
-    text.parse().map_err(|error: blockgate_expect::ExpectationError| error.to_string())
+    text.parse()
+        .map_err(|error: blockgate_expect::ExpectationError| error.to_string())
 }

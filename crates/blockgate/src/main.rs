@@ -1,5 +1,8 @@
 //! The `blockgate` program.
-#![allow(clippy::print_stderr, reason = "the last word on a fault of our own goes to stderr")]
+#![allow(
+    clippy::print_stderr,
+    reason = "the last word on a fault of our own goes to stderr"
+)]
 
 use std::process::ExitCode;
 

@@ -18,9 +18,14 @@ pub(crate) struct Bar {
 impl Bar {
     pub(crate) fn new(quiet: bool) -> Self {
         let bar = ProgressBar::with_draw_target(Some(0), ProgressDrawTarget::hidden());
-        let style = ProgressStyle::with_template("{bar:40} {pos}/{len} images").expect("the template is constant");
+        let style =
+            ProgressStyle::with_template("{bar:40} {pos}/{len} images").expect("the template is constant");
         bar.set_style(style);
-        Self { bar, started: Instant::now(), wanted: !quiet }
+        Self {
+            bar,
+            started: Instant::now(),
+            wanted: !quiet,
+        }
     }
 
     pub(crate) fn finish(&self) {

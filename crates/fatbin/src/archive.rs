@@ -6,6 +6,7 @@ use object::archive::Header;
 
 use crate::DefectSeverity;
 use crate::artifact::{DeviceCode, ExternalMember, FOREIGN, Reader};
+use crate::names::Names;
 use crate::view::{View, first_bytes};
 
 const MAGIC: &[u8; 8] = b"!<arch>\n";
@@ -25,11 +26,11 @@ pub(crate) fn recognise(bytes: &[u8]) -> Option<bool> {
 
 /// Reads every member. A header that makes no sense ends the walk, since there is no way to find the next one.
 pub(crate) fn read<'a>(reader: &mut Reader<'a, '_>, view: &View<'a>, thin: bool) {
-    let mut names: Option<&'a [u8]> = None;
+    let mut names: Option<Names<'a>> = None;
     let mut at = MAGIC.len() as u64;
     while at < view.len() {
-        // Members start at even offsets; a last newline may pad the file.
-        if view.len() - at < HEADER_BYTES && view.bytes().ends_with(b"\n") && view.len() - at == 1 {
+        // Some writers pad the last member too.
+        if view.len() - at == 1 && view.bytes().ends_with(b"\n") {
             return;
         }
         let header: &Header = match view.pod(at, "an archive member header") {
@@ -50,7 +51,7 @@ pub(crate) fn read<'a>(reader: &mut Reader<'a, '_>, view: &View<'a>, thin: bool)
         let special = is_special(name);
         let content_at = at + HEADER_BYTES;
         if thin && !special {
-            match long_name(name, names) {
+            match long_name(name, names.as_mut()) {
                 Some(path) => reader.external.push(ExternalMember { path, offset: at }),
                 None => {
                     let error = view.error(at, "a path from the archive's name table", quoted(name));
@@ -67,14 +68,14 @@ pub(crate) fn read<'a>(reader: &mut Reader<'a, '_>, view: &View<'a>, thin: bool)
             Ok(content) => content,
             Err(error) => {
                 let mut defect = error.into_defect("archive-cut");
-                defect.member = long_name(name, names).map(Arc::from);
+                defect.member = long_name(name, names.as_mut()).map(Arc::from);
                 return reader.defect(defect);
             }
         };
         if name == b"//" {
-            names = Some(content.bytes());
+            names = Some(Names::new(content.bytes()));
         } else if !special {
-            read_member(reader, view, &content, at, name, names);
+            read_member(reader, view, &content, at, name, names.as_mut());
             if reader.members.len() >= reader.limits.max_members {
                 return too_many(reader, view, at);
             }
@@ -90,7 +91,7 @@ fn read_member<'a>(
     content: &View<'a>,
     header_at: u64,
     name: &[u8],
-    names: Option<&[u8]>,
+    names: Option<&mut Names<'_>>,
 ) {
     let mut content_at = header_at + HEADER_BYTES;
     let mut bytes = content.bytes();
@@ -147,17 +148,11 @@ fn is_special(name: &[u8]) -> bool {
 }
 
 /// A name in the header, ended by `/` in GNU archives, or `/123`: byte 123 of the name table, up to `/` and newline.
-fn long_name(name: &[u8], names: Option<&[u8]>) -> Option<String> {
-    let Some(start) = name.strip_prefix(b"/") else {
-        let name = name.strip_suffix(b"/").unwrap_or(name);
-        return Some(String::from_utf8_lossy(name).into_owned());
+fn long_name(name: &[u8], names: Option<&mut Names<'_>>) -> Option<String> {
+    let name = match name.strip_prefix(b"/") {
+        Some(start) => names?.get(usize::try_from(decimal(start)?).ok()?, *b"\n\0")?,
+        None => name,
     };
-    let rest = names?.get(usize::try_from(decimal(start)?).ok()?..)?;
-    let end = rest
-        .iter()
-        .position(|&byte| byte == b'\n' || byte == 0)
-        .unwrap_or(rest.len());
-    let name = rest.get(..end)?;
     let name = name.strip_suffix(b"/").unwrap_or(name);
     (!name.is_empty()).then(|| String::from_utf8_lossy(name).into_owned())
 }

@@ -235,9 +235,10 @@ impl<'a, 'l> Reader<'a, 'l> {
 }
 
 /// Formats that are known by their first bytes and not read.
-pub(crate) const FOREIGN: [(&[u8], &str); 8] = [
+pub(crate) const FOREIGN: [(&[u8], &str); 9] = [
     (b"MZ", "a Windows executable (PE), which is not read"),
     (&[0x64, 0x86], "a Windows object (COFF), which is not read"),
+    (&[0x64, 0xaa], "a Windows object (COFF), which is not read"),
     (&[0xcf, 0xfa, 0xed, 0xfe], "a Mach-O file, which is not read"),
     (
         &[0xca, 0xfe, 0xba, 0xbe],

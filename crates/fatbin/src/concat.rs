@@ -92,6 +92,7 @@ pub(crate) fn read<'a>(
         cache: Mutex::default(),
     });
     let mut at = FIRST_AT;
+    let mut decompressed_bytes = 0_u64;
     for _ in 0..count {
         let Some(sub_view) = view.get(at, view.len().saturating_sub(at)) else {
             return;
@@ -107,6 +108,19 @@ pub(crate) fn read<'a>(
         for defect in sub.oddities(&sub_view) {
             reader.defect(defect);
         }
+        // Images that overlap would cost more than the container's size allows.
+        decompressed_bytes = decompressed_bytes.saturating_add(sub.payload_bytes);
+        if decompressed_bytes > header.decompressed_bytes {
+            let expected = format!("images of together {:#x} bytes", header.decompressed_bytes);
+            let found = format!("{decompressed_bytes:#x} with this one");
+            return reader.defect(view.defect(at, "concat-table", Unread, expected, found));
+        }
+        let size = HEADER_BYTES + extra_bytes(&sub, &sub_view);
+        let Some(sub_view) = view.get(at, size) else {
+            let expected = format!("a sub-header within the header of {:#x} bytes", view.len());
+            let found = format!("{size:#x} bytes");
+            return reader.defect(view.defect(at, "concat-table", Unread, expected, found));
+        };
         let mut defects = Vec::new();
         let texts = EntryTexts::read(&sub, &sub_view, &mut defects);
         for defect in defects {
@@ -115,7 +129,7 @@ pub(crate) fn read<'a>(
         let image = Image::of_concat(&sub, texts, &sub_view, Arc::clone(&shared), header, *position);
         reader.images.push(image);
         position.entry += 1;
-        at += HEADER_BYTES + extra_bytes(&sub, &sub_view);
+        at += size;
     }
 }
 

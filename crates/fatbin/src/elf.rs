@@ -6,10 +6,26 @@ use object::LittleEndian as LE;
 use object::elf;
 
 use crate::error::Error;
+use crate::names::Names;
 use crate::view::{View, first_bytes};
 
 /// CUDA's machine number in an ELF header, `EM_CUDA`.
 pub(crate) const MACHINE_CUDA: u16 = 190;
+
+/// What ends a name in an ELF file.
+const NUL: [u8; 2] = [0, 0];
+
+/// Types of the sections that are read: code and data, symbols, strings, notes, and CUDA's `.nv.compat`.
+const CONTENT_TYPES: [u32; 5] = [
+    elf::SHT_PROGBITS.0,
+    elf::SHT_SYMTAB.0,
+    elf::SHT_STRTAB.0,
+    elf::SHT_NOTE.0,
+    SHT_CUDA_COMPAT,
+];
+
+/// The type of `.nv.compat`.
+pub(crate) const SHT_CUDA_COMPAT: u32 = 0x7000_0086;
 
 /// A 64-bit little-endian ELF file whose section table was found.
 #[derive(Clone, Debug)]
@@ -101,13 +117,27 @@ impl<'a> Elf<'a> {
                 "the section name table",
             )?
             .bytes();
+        let mut names = Names::new(names);
+        let mut content_bytes = 0_u64;
         for index in 0..count {
             let header: &elf::SectionHeader64<LE> = table.pod(header_at(index), "a section header")?;
             let at = table_at + header_at(index);
-            let name = string_at(names, header.sh_name.get(LE)).ok_or_else(|| {
+            let name = names.get(header.sh_name.get(LE) as usize, NUL).ok_or_else(|| {
                 let found = format!("{:#x}", header.sh_name.get(LE));
                 self.view.error(at, "the offset of a section name", found)
             })?;
+            if CONTENT_TYPES.contains(&header.sh_type.get(LE).0) {
+                content_bytes = content_bytes.saturating_add(header.sh_size.get(LE).min(view.len()));
+            }
+            // Everything that is read lies in such sections, so this bounds what reading the file can cost.
+            if content_bytes > view.len().saturating_mul(2) {
+                let expected = "sections that do not overlap";
+                let found = format!(
+                    "{content_bytes:#x} bytes in sections of a file of {:#x}",
+                    view.len()
+                );
+                return Err(view.error(at, expected, found));
+            }
             self.sections.push(Section {
                 name,
                 header,
@@ -176,20 +206,25 @@ impl<'a> Elf<'a> {
                 self.view
                     .error(section.header_at, expected, format!("index {link}"))
             })?;
-            let names = self.data(names)?.bytes();
+            let mut names = Names::new(self.data(names)?.bytes());
             let table = self.data(section)?;
             let (entries, _) = object::pod::slice_from_bytes::<elf::Sym64<LE>>(
                 table.bytes(),
                 table.bytes().len() / size_of::<elf::Sym64<LE>>(),
             )
             .map_err(|()| table.error(0, "a symbol table", "a size that does not fit"))?;
-            symbols.extend(entries.iter().filter_map(|entry| {
-                Some(Symbol {
-                    name: string_at(names, entry.st_name.get(LE))?,
+            for (index, entry) in entries.iter().enumerate() {
+                let name_at = entry.st_name.get(LE);
+                let name = names.get(name_at as usize, NUL).ok_or_else(|| {
+                    let at = (index * size_of_val(entry)) as u64;
+                    table.error(at, "the offset of a symbol name", format!("{name_at:#x}"))
+                })?;
+                symbols.push(Symbol {
+                    name,
                     kind: entry.st_info.0 & 0xf,
                     other: entry.st_other.0,
-                })
-            }));
+                });
+            }
         }
         Ok(symbols)
     }
@@ -211,10 +246,4 @@ pub(crate) struct Symbol<'a> {
     /// One of the `STT_*` constants.
     pub(crate) kind: u8,
     pub(crate) other: u8,
-}
-
-fn string_at(table: &[u8], at: u32) -> Option<&[u8]> {
-    let rest = table.get(at as usize..)?;
-    let end = rest.iter().position(|&byte| byte == 0)?;
-    rest.get(..end)
 }

@@ -120,7 +120,7 @@ impl DefectSeverity {
 /// Something wrong in an artifact that could otherwise be read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Defect {
-    /// What kind of defect, in kebab case.
+    /// What kind of defect, in kebab case; one of [`DEFECT_RULES`](crate::DEFECT_RULES).
     pub rule: &'static str,
     /// How much it matters.
     pub severity: DefectSeverity,

@@ -32,8 +32,8 @@ pub struct Image<'a> {
     /// The version by the entry header, major and minor: of the PTX ISA for PTX, 1.7 or 1.8 for the ELF ABI of
     /// a cubin, of NVVM IR for LTO-IR. `None` where a cubin or PTX text stands alone.
     pub declared_version: Option<(u16, u16)>,
-    /// Whether the container says that it is input of a device link: it lies in `__nv_relfatbin`, or is PTX to be
-    /// compiled that way. Of a cubin in a raw fat binary only its own header says; see
+    /// Whether the container says that it is input of a device link: it lies in `__nv_relfatbin`, is LTO-IR, or is
+    /// PTX to be compiled that way. Of a cubin in a raw fat binary only its own header says; see
     /// [`Inspection::relocatable`](crate::Inspection::relocatable).
     pub relocatable: bool,
     /// How it is compressed.
@@ -247,7 +247,9 @@ impl<'a> Image<'a> {
             kind,
             declared: header.declared(),
             declared_version: Some((header.major, header.minor)),
-            relocatable: to_be_linked || position.section == Some(RELOCATABLE_SECTION),
+            relocatable: to_be_linked
+                || kind == ImageKind::LtoIr
+                || position.section == Some(RELOCATABLE_SECTION),
             compression: Compression::of_flags(compression_flags),
             stored_size: 0,
             size: None,
@@ -409,6 +411,12 @@ impl<'a> Stored<'a> {
         Ok(Cow::Owned(content))
     }
 }
+
+// Images are read in parallel.
+const _: () = {
+    const fn is_shared_between_threads<T: Send + Sync>() {}
+    is_shared_between_threads::<Image<'_>>();
+};
 
 fn without_trailing_nuls(content: Cow<'_, [u8]>) -> Cow<'_, [u8]> {
     let end = content

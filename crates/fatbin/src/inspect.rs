@@ -1,10 +1,12 @@
 //! Looks into an image: architecture by all the evidence, kernels, instructions.
 
+use std::collections::HashSet;
+
 use blockgate_arch::{Arch, Scope, ToolkitVersion};
 
 use crate::DefectSeverity::{Info, Warning};
 use crate::cubin::Cubin;
-use crate::error::{Defect, Error};
+use crate::error::{Defect, Error, Place};
 use crate::image::{Image, ImageKind};
 use crate::ptx::PtxFacts;
 use crate::sass::{Counter, Histogram, INSTRUCTION_BYTES};
@@ -107,7 +109,7 @@ impl Image<'_> {
             ImageKind::LtoIr | ImageKind::Unknown(_) => {
                 let declared = self.declared.ok_or_else(|| {
                     let expected = "an architecture in the header of an image that cannot be looked into";
-                    self.header().error(28, expected, "none")
+                    self.header().error(ARCH_AT, expected, "none")
                 })?;
                 Ok(Inspection {
                     relocatable: true,
@@ -144,7 +146,7 @@ impl Image<'_> {
             let rule = disagreement(declared, facts.arch);
             let expected = format!("`.target {declared}`, as the entry header says");
             let found = format!("`.target {}`", facts.target);
-            defects.push(view.defect(0, rule, Warning, expected, found));
+            defects.push(self.header().defect(ARCH_AT, rule, Warning, expected, found));
         }
         if let Some(declared) = self
             .declared_version
@@ -155,12 +157,14 @@ impl Image<'_> {
                 declared.0, declared.1
             );
             let found = format!("`.version {}.{}`", facts.version.0, facts.version.1);
-            defects.push(view.defect(0, "ptx-version-disagreement", Warning, expected, found));
+            let rule = "ptx-version-disagreement";
+            defects.push(self.header().defect(VERSION_AT, rule, Warning, expected, found));
         }
+        let arch = facts.arch;
         Ok(Inspection {
-            ptx: Some(facts.clone()),
+            ptx: Some(facts),
             defects,
-            ..self.inspection(facts.arch, Some(facts.arch), view.len())
+            ..self.inspection(arch, Some(arch), view.len())
         })
     }
 
@@ -182,8 +186,11 @@ impl Image<'_> {
             .and_then(|note| note.toolkit)
             .or_else(|| cubin.header_toolkit());
         inspection.toolkit_command = last.map(|note| note.command.clone());
-        inspection.arch_evidence.note = notes.iter().rev().find_map(|note| note.arch);
-        self.judge_arch(&mut inspection, content, cubin.view());
+        let note = notes
+            .iter()
+            .rev()
+            .find_map(|note| Some((note.arch?, note.place.clone())));
+        self.judge_arch(&mut inspection, content, note, cubin.view());
         inspection.relocatable = self.relocatable || cubin.is_relocatable();
         count_kernels(&cubin, &mut inspection, options)?;
         Ok(inspection)
@@ -193,8 +200,15 @@ impl Image<'_> {
     ///
     /// The number and the `a` are the cubin's own business: its header always has them. Only note and entry header
     /// know `f`; the note is the assembler's word, the entry header the builder's claim.
-    fn judge_arch(&self, inspection: &mut Inspection, content: Arch, view: &View<'_>) {
+    fn judge_arch(
+        &self,
+        inspection: &mut Inspection,
+        content: Arch,
+        note: Option<(Arch, Place)>,
+        view: &View<'_>,
+    ) {
         let evidence = &mut inspection.arch_evidence;
+        evidence.note = note.as_ref().map(|(arch, _)| *arch);
         let scope = match (content.scope(), evidence.note, evidence.entry) {
             (Scope::Specific, _, _) => Scope::Specific,
             (_, Some(note), _) if note.scope() != Scope::Specific => note.scope(),
@@ -214,22 +228,28 @@ impl Image<'_> {
                 .push(view.defect(0, "plain-or-family", Info, expected, found));
         }
         let verdict = inspection.arch;
+        let entry = evidence.entry.map(|arch| (arch, self.header().place(ARCH_AT)));
         let carriers = [
-            (evidence.entry, "the entry header"),
-            (evidence.note, "the assembler's command line"),
+            (entry, "the entry header"),
+            (note, "the assembler's command line"),
         ];
         for (stated, carrier) in carriers {
-            if let Some(stated) = stated.filter(|stated| *stated != verdict) {
+            if let Some((stated, place)) = stated.filter(|(stated, _)| *stated != verdict) {
                 let expected = format!("{stated}, as {carrier} says");
                 let found = format!("{verdict} by the cubin itself");
                 let rule = disagreement(stated, verdict);
-                inspection
-                    .defects
-                    .push(view.defect(0, rule, Warning, expected, found));
+                inspection.defects.push(Defect {
+                    severity: Warning,
+                    ..Error::new(place, expected, found).into_defect(rule)
+                });
             }
         }
     }
 }
+
+/// Where an entry header has the architecture number and the version.
+const ARCH_AT: u64 = 28;
+const VERSION_AT: u64 = 24;
 
 fn disagreement(stated: Arch, found: Arch) -> &'static str {
     if stated.number() == found.number() {
@@ -246,25 +266,31 @@ fn count_kernels(
 ) -> Result<(), Error> {
     let sm = inspection.arch.number();
     let countable = sm >= FIRST_COUNTED_SM;
-    let entries = cubin.entry_names()?;
+    let entries = match cubin.entry_names() {
+        Ok(entries) => entries,
+        Err(error) => {
+            // Only which functions a host can launch is lost.
+            inspection.defects.push(error.into_defect("unreadable-symbols"));
+            HashSet::new()
+        }
+    };
     let mut counter = (countable && options.sass).then(|| Counter::new(sm));
     let mut total = 0;
+    // The first stands for all: a damaged file may have as many as it has sections.
+    let mut partial = None;
     for section in cubin.code_views() {
         let (name, code) = section?;
         let instructions = countable.then(|| code.len() / INSTRUCTION_BYTES as u64);
-        if countable && code.len() % INSTRUCTION_BYTES as u64 != 0 {
+        if countable && partial.is_none() && !code.len().is_multiple_of(INSTRUCTION_BYTES as u64) {
             let expected = "machine code in instructions of 16 bytes";
             let found = format!("{:#x} bytes in `{name}`", code.len());
-            inspection
-                .defects
-                .push(code.defect(0, "partial-instruction", Warning, expected, found));
+            partial = Some(code.defect(0, "partial-instruction", Warning, expected, found));
         }
         let sass = counter
             .as_mut()
             .map(|counter| counter.count(code.bytes()))
             .unwrap_or_default();
         total += instructions.unwrap_or(0);
-        inspection.sass.merge(&sass);
         inspection.kernels.push(Kernel {
             name: name.to_owned(),
             is_entry: entries.contains(name),
@@ -274,7 +300,12 @@ fn count_kernels(
         });
     }
     inspection.instructions = countable.then_some(total);
-    if counter.is_some() && !sass::is_known(sm) && total > 0 {
+    inspection.defects.extend(partial);
+    let Some(counter) = counter else {
+        return Ok(());
+    };
+    inspection.sass = counter.into_total();
+    if !sass::is_known(sm) && total > 0 {
         let expected = "an architecture whose opcodes are known";
         let found = format!("{}: opcodes are counted without names", inspection.arch);
         let defect = cubin

@@ -19,8 +19,10 @@ mod host;
 mod image;
 mod inspect;
 mod limits;
+mod names;
 mod ptx;
 mod region;
+mod rules;
 mod sass;
 mod view;
 
@@ -31,4 +33,5 @@ pub use image::{Compression, Container, Image, ImageKind};
 pub use inspect::{ArchEvidence, InspectOptions, Inspection, Kernel};
 pub use limits::Limits;
 pub use ptx::PtxFacts;
+pub use rules::{DEFECT_RULES, DefectRule};
 pub use sass::Histogram;

@@ -97,7 +97,7 @@ fn read_region<'a>(
             return None;
         }
     }
-    // Both are within the file or this is the first thing that fails.
+    // Offsets in a file are far from overflowing; the size that the header states may be anything.
     let first_entry = start + header_bytes;
     let declared_end = first_entry.checked_add(size).filter(|&end| end <= data.len());
     if declared_end.is_none() {

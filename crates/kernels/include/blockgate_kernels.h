@@ -22,10 +22,10 @@
  * Quantization rule, the same bits on every architecture, through the hardware conversion or through integer code:
  *   amax    = max |x| of the group in f32; NaN is ignored
  *   nvfp4   : enc = f32(2688 / global_amax), or 1 without a global scale; scale = E4M3(f32(f32(amax / 6) * enc))
- *   mx      : scale = 2^ceil(log2(f32(amax / 6))) (mxfp8: 448), clamped to [2^-127, 2^127]; an infinite amax gives 0xff
- *   code    = round-to-nearest-even, saturating, of f32(x * f32(enc / scale)); the sign of zero is kept; NaN gives +6
- *             (mxfp8: 0x7f)
- * A group of zeros has scale byte 0x00. Under nvfp4 its reciprocal is infinite, so its codes are 7, which decode to 0.
+ *   mx      : scale = 2^ceil(log2(f32(amax / 6))) (mxfp8: 448), clamped to [2^-127, 2^127]; an infinite amax gives
+ * 0xff code    = round-to-nearest-even, saturating, of f32(x * f32(enc / scale)); the sign of zero is kept; NaN gives
+ * +6 (mxfp8: 0x7f) A group of zeros has scale byte 0x00. Under nvfp4 its reciprocal is infinite, so its codes are 7,
+ * which decode to 0.
  */
 #ifndef BLOCKGATE_KERNELS_H
 #define BLOCKGATE_KERNELS_H

@@ -38,8 +38,8 @@ BLOCKGATE_HOST_DEVICE float float_of(uint32_t bits) {
 // E2M1 (OCP MX 1.0, 5.3.3): values 0, 0.5, 1, 1.5, 2, 3, 4, 6; code = sign << 3 | index. Round to nearest even,
 // saturating; the sign of zero is kept; NaN gives +6, as cvt.satfinite does.
 BLOCKGATE_HOST_DEVICE uint32_t encode_e2m1(float value) {
-    // fminf drops a NaN, which leaves 6.
-    const float magnitude = fminf(fabsf(value), 6.0f);
+    // The comparison is false for a NaN, which leaves 6. (C libraries let fminf return a signalling NaN.)
+    const float magnitude = fabsf(value) < 6.0f ? fabsf(value) : 6.0f;
     const uint32_t bits = bits_of(magnitude);
     // Below 1 the grid is uniform with step 0.5, which is the unit in the last place of 2^22: the addition rounds.
     const uint32_t low = bits_of(magnitude + 4194304.0f) & 7u;

@@ -38,6 +38,6 @@ extern "C" __global__ void __launch_bounds__(32) bgk_control_product(const uint8
 
 extern "C" int32_t blockgate_control_product(const uint8_t *a, const uint8_t *b, float *d, void *stream) {
     void *arguments[] = {&a, &b, &d};
-    return static_cast<int32_t>(cudaLaunchKernel(reinterpret_cast<const void *>(bgk_control_product), dim3(1), dim3(32),
-                                                 arguments, 0, static_cast<cudaStream_t>(stream)));
+    return static_cast<int32_t>(cudaLaunchKernel(reinterpret_cast<const void *>(bgk_control_product), dim3(1),
+                                                 dim3(32), arguments, 0, static_cast<cudaStream_t>(stream)));
 }

@@ -33,8 +33,8 @@
 
 // cvt.rn.satfinite.e2m1x2.f32 (PTX ISA, cvt): every family and specific target of the Blackwell capabilities, never a
 // plain one. A capability that is not listed takes our own code, which is slower and right.
-#if BLOCKGATE_SCOPE >= 1 &&                                                                                       \
-    (BLOCKGATE_ARCH == 1000 || BLOCKGATE_ARCH == 1010 || BLOCKGATE_ARCH == 1030 || BLOCKGATE_ARCH == 1070 ||      \
+#if BLOCKGATE_SCOPE >= 1 &&                                                                                  \
+    (BLOCKGATE_ARCH == 1000 || BLOCKGATE_ARCH == 1010 || BLOCKGATE_ARCH == 1030 || BLOCKGATE_ARCH == 1070 || \
      BLOCKGATE_ARCH == 1100 || BLOCKGATE_ARCH == 1200 || BLOCKGATE_ARCH == 1210)
 #define BLOCKGATE_HAS_E2M1 1
 #else

@@ -1,4 +1,7 @@
 // Host side shared by the launchers: argument checks, launches, and CUDA errors as statuses.
+//
+// A .cu file has no unnamed namespace, not even for host code: the compiler would name it after a hash of the file's
+// path, and the object would depend on the folder. Host functions of one file are static instead.
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -62,13 +65,13 @@ inline blockgate_status check_global(blockgate_format format, blockgate_global_s
 
 // Launches with exactly the kernel's parameter types. `blocks` counts thread blocks along x.
 template <class... Parameters>
-blockgate_status launch(void (*kernel)(Parameters...), int64_t blocks, unsigned batches, unsigned threads, void *stream,
-                        typename std::common_type<Parameters>::type... arguments) {
+blockgate_status launch(void (*kernel)(Parameters...), int64_t blocks, unsigned batches, unsigned threads,
+                        void *stream, typename std::common_type<Parameters>::type... arguments) {
     if (blocks > std::numeric_limits<int32_t>::max()) return BLOCKGATE_TOO_LARGE;
     void *addresses[] = {static_cast<void *>(&arguments)...};
     const dim3 grid(static_cast<unsigned>(blocks), 1, batches);
-    const cudaError_t error = cudaLaunchKernel(reinterpret_cast<const void *>(kernel), grid, dim3(threads), addresses, 0,
-                                               static_cast<cudaStream_t>(stream));
+    const cudaError_t error = cudaLaunchKernel(reinterpret_cast<const void *>(kernel), grid, dim3(threads), addresses,
+                                               0, static_cast<cudaStream_t>(stream));
     return error == cudaSuccess ? BLOCKGATE_OK : status_of(error);
 }
 
@@ -89,7 +92,8 @@ inline blockgate_status check_matmul(const blockgate_matmul *shape, int64_t grou
     *empty = shape->m == 0 || shape->n == 0 || shape->batch == 0;
     if (*empty) return BLOCKGATE_OK;
     if (shape->k == 0) return BLOCKGATE_INVALID_SHAPE;
-    if (shape->m > kMaxElements / shape->k || shape->n > kMaxElements / shape->k || shape->m > kMaxElements / shape->n)
+    if (shape->m > kMaxElements / shape->k || shape->n > kMaxElements / shape->k ||
+        shape->m > kMaxElements / shape->n)
         return BLOCKGATE_TOO_LARGE;
     if (shape->batch == 1) return BLOCKGATE_OK;
     const int64_t last = shape->batch - 1;

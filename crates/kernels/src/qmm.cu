@@ -96,8 +96,8 @@ __device__ __forceinline__ void load_x(Type type, const typename Type::Storage *
 
 // A chunk of the weight tile. Layout NK: row n, chunk along k. Layout KN: row k, chunk along n.
 template <bool NK, class Weight, class Type>
-__device__ __forceinline__ float load_weight(Type type, const Weight &weight, const blockgate_matmul &shape, int64_t n,
-                                             int64_t k, float (&values)[kChunk]) {
+__device__ __forceinline__ float load_weight(Type type, const Weight &weight, const blockgate_matmul &shape,
+                                             int64_t n, int64_t k, float (&values)[kChunk]) {
     if (n < shape.n && k < shape.k) {
         const int64_t element = NK ? n * shape.k + k : k * shape.n + n;
         return weight.load(type, element / kChunk, values);
@@ -135,9 +135,9 @@ struct TensorTile {
 // Block formats keep their elements unscaled, which f16 and bf16 hold exactly for every format; the f32 sum of a
 // group is multiplied with the scale. So no scale can leave the range of f16.
 template <bool NK, class Weight, class Type>
-__device__ __forceinline__ void tensor_product(Type type, const blockgate_matmul &shape, const uint16_t *x, bool vectors,
-                                               const Weight &weight, int64_t m0, int64_t n0, float multiplier,
-                                               uint16_t *y) {
+__device__ __forceinline__ void tensor_product(Type type, const blockgate_matmul &shape, const uint16_t *x,
+                                               bool vectors, const Weight &weight, int64_t m0, int64_t n0,
+                                               float multiplier, uint16_t *y) {
     __shared__ TensorTile tile;
     const int lane = threadIdx.x % 32;
     const int warp_m = threadIdx.x / 32 % 2 * 32;
@@ -215,7 +215,8 @@ __device__ __forceinline__ void tensor_product(Type type, const blockgate_matmul
             for (int c = 0; c < 4; ++c) {
                 const int64_t m = m0 + warp_m + i * 16 + lane / 4 + c / 2 * 8;
                 const int64_t n = n0 + warp_n + j * 8 + lane % 4 * 2 + c % 2;
-                if (m < shape.m && n < shape.n) store_one(type, y + m * shape.n + n, __fmul_rn(multiplier, sums[i][j][c]));
+                if (m < shape.m && n < shape.n)
+                    store_one(type, y + m * shape.n + n, __fmul_rn(multiplier, sums[i][j][c]));
             }
         }
     }
@@ -230,8 +231,8 @@ struct FmaTile {
 // Thread t has rows 4 (t / 8) .. + 4 and columns 4 (t % 8) .. + 4 of both halves of the tile.
 template <bool NK, class Weight, class Type>
 __device__ __forceinline__ void fma_product(Type type, const blockgate_matmul &shape, const typename Type::Storage *x,
-                                            bool vectors, const Weight &weight, int64_t m0, int64_t n0, float multiplier,
-                                            typename Type::Storage *y) {
+                                            bool vectors, const Weight &weight, int64_t m0, int64_t n0,
+                                            float multiplier, typename Type::Storage *y) {
     __shared__ FmaTile tile;
     const int row0 = threadIdx.x / 8 * 4;
     const int column0 = threadIdx.x % 8 * 4;
@@ -250,7 +251,8 @@ __device__ __forceinline__ void fma_product(Type type, const blockgate_matmul &s
             if constexpr (NK) {
                 const float scale = load_weight<NK>(type, weight, shape, n0 + row, k0 + k, values);
 #pragma unroll
-                for (int i = 0; i < kChunk; ++i) tile.weight[k + i][row] = Weight::kScaled ? values[i] : __fmul_rn(scale, values[i]);
+                for (int i = 0; i < kChunk; ++i)
+                    tile.weight[k + i][row] = Weight::kScaled ? values[i] : __fmul_rn(scale, values[i]);
             } else {
                 const int weight_k = index / (kTileN / kChunk);
                 const int n = index % (kTileN / kChunk) * kChunk;
@@ -288,8 +290,8 @@ __device__ __forceinline__ void fma_product(Type type, const blockgate_matmul &s
 }
 
 template <bool NK, class Type, class Weight>
-__device__ __forceinline__ void qmm(const blockgate_matmul &shape, const void *x, const Weight &first, float multiplier,
-                                    void *y) {
+__device__ __forceinline__ void qmm(const blockgate_matmul &shape, const void *x, const Weight &first,
+                                    float multiplier, void *y) {
     const int64_t row_tiles = (shape.m + kTileM - 1) / kTileM;
     // Neighbouring blocks share a strip of weights, the larger operand.
     const int64_t m0 = blockIdx.x % row_tiles * kTileM;
@@ -300,9 +302,10 @@ __device__ __forceinline__ void qmm(const blockgate_matmul &shape, const void *x
         weight.advance(shape, batch);
         const auto *from = static_cast<const typename Type::Storage *>(x) + batch * shape.x_stride;
         auto *to = static_cast<typename Type::Storage *>(y) + batch * shape.y_stride;
-        // Under layout KN a block format's scale changes along k, so it cannot be applied to sums, and f16 cannot hold
-        // every scaled element: those products take the f32 path.
-        constexpr bool kOnTensorCores = BLOCKGATE_HAS_MMA && sizeof(typename Type::Storage) == 2 && (NK || Weight::kScaled);
+        // Under layout KN a block format's scale changes along k, so it cannot be applied to sums, and f16 cannot
+        // hold every scaled element: those products take the f32 path.
+        constexpr bool kOnTensorCores =
+            BLOCKGATE_HAS_MMA && sizeof(typename Type::Storage) == 2 && (NK || Weight::kScaled);
         if constexpr (kOnTensorCores) {
 #if BLOCKGATE_HAS_MMA
             tensor_product<NK>(Type{}, shape, from, vectors, weight, m0, n0, multiplier, to);
@@ -315,29 +318,28 @@ __device__ __forceinline__ void qmm(const blockgate_matmul &shape, const void *x
 
 }  // namespace blockgate
 
-#define BLOCKGATE_QMM(layout, NK, format, Format, type, Type)                                                          \
-    extern "C" __global__ void __launch_bounds__(blockgate::kThreads)                                                  \
-        bgk_qmm_##layout##_##format##_##type(blockgate_matmul shape, const void *x, const uint32_t *packed,            \
-                                             const uint8_t *scales, const float *global_value, int global_form,        \
-                                             void *y) {                                                                \
-        const blockgate::BlockWeight<blockgate::Format> weight{packed, scales};                                        \
-        const float multiplier = blockgate::global_multiplier(global_value, global_form);                              \
-        blockgate::qmm<NK, blockgate::Type>(shape, x, weight, multiplier, y);                                          \
+#define BLOCKGATE_QMM(layout, NK, format, Format, type, Type)                                               \
+    extern "C" __global__ void __launch_bounds__(blockgate::kThreads) bgk_qmm_##layout##_##format##_##type( \
+        blockgate_matmul shape, const void *x, const uint32_t *packed, const uint8_t *scales,               \
+        const float *global_value, int global_form, void *y) {                                              \
+        const blockgate::BlockWeight<blockgate::Format> weight{packed, scales};                             \
+        const float multiplier = blockgate::global_multiplier(global_value, global_form);                   \
+        blockgate::qmm<NK, blockgate::Type>(shape, x, weight, multiplier, y);                               \
     }
-#define BLOCKGATE_AFFINE_QMM(layout, NK, type, Type)                                                                   \
-    extern "C" __global__ void __launch_bounds__(blockgate::kThreads)                                                  \
-        bgk_qmm_##layout##_affine_##type(blockgate_matmul shape, const void *x, const uint32_t *packed,                \
-                                         const void *scales, const void *biases, int bits, int group_shift, void *y) { \
-        const blockgate::AffineWeight weight{packed, scales, biases, bits, group_shift, 0};                             \
-        blockgate::qmm<NK, blockgate::Type>(shape, x, weight, 1.0f, y);                                                \
+#define BLOCKGATE_AFFINE_QMM(layout, NK, type, Type)                                                           \
+    extern "C" __global__ void __launch_bounds__(blockgate::kThreads) bgk_qmm_##layout##_affine_##type(        \
+        blockgate_matmul shape, const void *x, const uint32_t *packed, const void *scales, const void *biases, \
+        int bits, int group_shift, void *y) {                                                                  \
+        const blockgate::AffineWeight weight{packed, scales, biases, bits, group_shift, 0};                    \
+        blockgate::qmm<NK, blockgate::Type>(shape, x, weight, 1.0f, y);                                        \
     }
-#define BLOCKGATE_EACH_WEIGHT(layout, NK, type, Type)       \
-    BLOCKGATE_QMM(layout, NK, nvfp4, Nvfp4, type, Type)     \
-    BLOCKGATE_QMM(layout, NK, mxfp4, Mxfp4, type, Type)     \
-    BLOCKGATE_QMM(layout, NK, mxfp8, Mxfp8, type, Type)     \
+#define BLOCKGATE_EACH_WEIGHT(layout, NK, type, Type)   \
+    BLOCKGATE_QMM(layout, NK, nvfp4, Nvfp4, type, Type) \
+    BLOCKGATE_QMM(layout, NK, mxfp4, Mxfp4, type, Type) \
+    BLOCKGATE_QMM(layout, NK, mxfp8, Mxfp8, type, Type) \
     BLOCKGATE_AFFINE_QMM(layout, NK, type, Type)
-#define BLOCKGATE_EACH_LAYOUT(type, Type)         \
-    BLOCKGATE_EACH_WEIGHT(nk, true, type, Type)   \
+#define BLOCKGATE_EACH_LAYOUT(type, Type)       \
+    BLOCKGATE_EACH_WEIGHT(nk, true, type, Type) \
     BLOCKGATE_EACH_WEIGHT(kn, false, type, Type)
 
 BLOCKGATE_EACH_LAYOUT(f32, F32)
@@ -345,10 +347,11 @@ BLOCKGATE_EACH_LAYOUT(f16, F16)
 BLOCKGATE_EACH_LAYOUT(bf16, Bf16)
 
 namespace blockgate {
-namespace {
 
-using FpKernel = void (*)(blockgate_matmul, const void *, const uint32_t *, const uint8_t *, const float *, int, void *);
-using AffineKernel = void (*)(blockgate_matmul, const void *, const uint32_t *, const void *, const void *, int, int, void *);
+using FpKernel = void (*)(blockgate_matmul, const void *, const uint32_t *, const uint8_t *, const float *, int,
+                          void *);
+using AffineKernel = void (*)(blockgate_matmul, const void *, const uint32_t *, const void *, const void *, int, int,
+                              void *);
 
 constexpr int kLayouts = 2;
 
@@ -356,11 +359,13 @@ constexpr int kLayouts = 2;
 constexpr FpKernel kFp[kLayouts][kFormats][kDtypes] = {
     {BLOCKGATE_ROW(bgk_qmm_nk_nvfp4), BLOCKGATE_ROW(bgk_qmm_nk_mxfp4), BLOCKGATE_ROW(bgk_qmm_nk_mxfp8)},
     {BLOCKGATE_ROW(bgk_qmm_kn_nvfp4), BLOCKGATE_ROW(bgk_qmm_kn_mxfp4), BLOCKGATE_ROW(bgk_qmm_kn_mxfp8)}};
-constexpr AffineKernel kAffine[kLayouts][kDtypes] = {BLOCKGATE_ROW(bgk_qmm_nk_affine), BLOCKGATE_ROW(bgk_qmm_kn_affine)};
+constexpr AffineKernel kAffine[kLayouts][kDtypes] = {BLOCKGATE_ROW(bgk_qmm_nk_affine),
+                                                     BLOCKGATE_ROW(bgk_qmm_kn_affine)};
 
-int64_t blocks_of(const blockgate_matmul &shape) { return divide_up(shape.m, kTileM) * divide_up(shape.n, kTileN); }
+static int64_t blocks_of(const blockgate_matmul &shape) {
+    return divide_up(shape.m, kTileM) * divide_up(shape.n, kTileN);
+}
 
-}  // namespace
 }  // namespace blockgate
 
 using namespace blockgate;
@@ -380,15 +385,16 @@ extern "C" blockgate_status blockgate_fp_qmm(const blockgate_matmul *shape, bloc
     if (status != BLOCKGATE_OK || empty) return status;
     if (x == nullptr || packed == nullptr || scales == nullptr || y == nullptr) return BLOCKGATE_INVALID_ARGUMENT;
     if (!aligned(x) || !aligned(packed)) return BLOCKGATE_MISALIGNED;
-    return launch(kFp[layout][format][dtype], blocks_of(*shape), grid_batches(shape->batch), kThreads, stream, *shape, x,
-                  packed, scales, global_scale.value, global_scale.form, y);
+    return launch(kFp[layout][format][dtype], blocks_of(*shape), grid_batches(shape->batch), kThreads, stream, *shape,
+                  x, packed, scales, global_scale.value, global_scale.form, y);
 }
 
 extern "C" blockgate_status blockgate_affine_qmm(const blockgate_matmul *shape, blockgate_weight_layout layout,
                                                  int32_t bits, int32_t group, blockgate_dtype dtype, const void *x,
-                                                 const uint32_t *packed, const void *scales, const void *biases, void *y,
-                                                 void *stream) {
-    if (shape == nullptr || !valid_dtype(dtype) || layout < 0 || layout >= kLayouts) return BLOCKGATE_INVALID_ARGUMENT;
+                                                 const uint32_t *packed, const void *scales, const void *biases,
+                                                 void *y, void *stream) {
+    if (shape == nullptr || !valid_dtype(dtype) || layout < 0 || layout >= kLayouts)
+        return BLOCKGATE_INVALID_ARGUMENT;
     if (!valid_affine(bits, group)) return BLOCKGATE_UNSUPPORTED_FORMAT;
     bool empty = false;
     const blockgate_status status =

@@ -12,7 +12,7 @@ __device__ __forceinline__ void qmv(const blockgate_matmul &shape, const void *x
                                     const void *scales, const void *biases, int group_shift, void *y) {
     using Storage = typename Type::Storage;
     const int64_t runs = shape.k / kRun;
-    matvec<Type>(shape, 1.0f, y, [&](int64_t batch, int64_t n, int64_t m, int lane, int rows, float(&sums)[kRows]) {
+    matvec<Type>(shape, 1.0f, y, [&](int64_t batch, int64_t n, int64_t m, int lane, int rows, float (&sums)[kRows]) {
         const uint32_t *weight = packed + batch * shape.weight_stride + n * runs * Bits;
         const int64_t first_group = batch * shape.scale_stride + n * (runs >> group_shift);
         const Storage *from = static_cast<const Storage *>(x) + batch * shape.x_stride + m * shape.k;
@@ -46,23 +46,22 @@ __device__ __forceinline__ void qmv(const blockgate_matmul &shape, const void *x
 
 }  // namespace blockgate
 
-#define BLOCKGATE_QMV(bits, type, Type)                                                                               \
-    extern "C" __global__ void __launch_bounds__(blockgate::kThreads)                                                 \
-        bgk_qmv_affine_b##bits##_##type(blockgate_matmul shape, const void *x, const uint32_t *packed,                \
-                                        const void *scales, const void *biases, int group_shift, void *y) {           \
-        blockgate::qmv<bits, blockgate::Type>(shape, x, packed, scales, biases, group_shift, y);                      \
+#define BLOCKGATE_QMV(bits, type, Type)                                                                     \
+    extern "C" __global__ void __launch_bounds__(blockgate::kThreads)                                       \
+        bgk_qmv_affine_b##bits##_##type(blockgate_matmul shape, const void *x, const uint32_t *packed,      \
+                                        const void *scales, const void *biases, int group_shift, void *y) { \
+        blockgate::qmv<bits, blockgate::Type>(shape, x, packed, scales, biases, group_shift, y);            \
     }
-#define BLOCKGATE_EACH_WIDTH(type, Type)                          \
-    BLOCKGATE_QMV(2, type, Type) BLOCKGATE_QMV(3, type, Type)     \
-    BLOCKGATE_QMV(4, type, Type) BLOCKGATE_QMV(5, type, Type)     \
-    BLOCKGATE_QMV(6, type, Type) BLOCKGATE_QMV(8, type, Type)
+#define BLOCKGATE_EACH_WIDTH(type, Type)                                                   \
+    BLOCKGATE_QMV(2, type, Type)                                                           \
+    BLOCKGATE_QMV(3, type, Type) BLOCKGATE_QMV(4, type, Type) BLOCKGATE_QMV(5, type, Type) \
+        BLOCKGATE_QMV(6, type, Type) BLOCKGATE_QMV(8, type, Type)
 
 BLOCKGATE_EACH_WIDTH(f32, F32)
 BLOCKGATE_EACH_WIDTH(f16, F16)
 BLOCKGATE_EACH_WIDTH(bf16, Bf16)
 
 namespace blockgate {
-namespace {
 
 using QmvKernel = void (*)(blockgate_matmul, const void *, const uint32_t *, const void *, const void *, int, void *);
 
@@ -71,7 +70,6 @@ constexpr QmvKernel kQmv[kAffineWidths][kDtypes] = {
     BLOCKGATE_ROW(bgk_qmv_affine_b2), BLOCKGATE_ROW(bgk_qmv_affine_b3), BLOCKGATE_ROW(bgk_qmv_affine_b4),
     BLOCKGATE_ROW(bgk_qmv_affine_b5), BLOCKGATE_ROW(bgk_qmv_affine_b6), BLOCKGATE_ROW(bgk_qmv_affine_b8)};
 
-}  // namespace
 }  // namespace blockgate
 
 using namespace blockgate;

@@ -86,7 +86,8 @@ struct Chunk {
     Scale scale;
     float scaled[kChunk];
 
-    __device__ __forceinline__ Chunk(Format format, Type type, const void *x, int64_t chunks, const float *global_amax) {
+    __device__ __forceinline__ Chunk(Format format, Type type, const void *x, int64_t chunks,
+                                     const float *global_amax) {
         index = static_cast<int64_t>(blockIdx.x) * kThreads + threadIdx.x;
         inside = index < chunks;
         float values[kChunk] = {};
@@ -109,8 +110,12 @@ struct Chunk {
     }
 };
 
-__device__ __forceinline__ E2m1Elements::Codes convert(E2m1Elements, const float (&v)[kChunk]) { return {to_e2m1(v)}; }
-__device__ __forceinline__ E4m3Elements::Codes convert(E4m3Elements, const float (&v)[kChunk]) { return {to_e4m3(v)}; }
+__device__ __forceinline__ E2m1Elements::Codes convert(E2m1Elements, const float (&v)[kChunk]) {
+    return {to_e2m1(v)};
+}
+__device__ __forceinline__ E4m3Elements::Codes convert(E4m3Elements, const float (&v)[kChunk]) {
+    return {to_e4m3(v)};
+}
 
 __device__ __forceinline__ void store_codes(uint32_t *packed, int64_t chunk, E2m1Elements::Codes codes) {
     packed[chunk] = codes.word;
@@ -129,7 +134,8 @@ __device__ __forceinline__ void quantize(const void *x, int64_t chunks, const fl
 }
 
 template <class Format, class Type>
-__device__ __forceinline__ void quantize_dequantize(const void *x, int64_t chunks, const float *global_amax, void *y) {
+__device__ __forceinline__ void quantize_dequantize(const void *x, int64_t chunks, const float *global_amax,
+                                                    void *y) {
     const Chunk<Format, Type> chunk(Format{}, Type{}, x, chunks, global_amax);
     if (!chunk.inside) return;
     const typename Format::Codes codes = convert(Format{}, chunk.scaled);
@@ -164,7 +170,7 @@ __device__ __forceinline__ void quantize_stochastic(const void *x, int64_t chunk
     const Chunk<Format, Type> chunk(Format{}, Type{}, x, chunks, global_amax);
     if (!chunk.inside) return;
     const uint2 random = philox(seed, static_cast<uint64_t>(chunk.index), offset);
-    const float(&v)[kChunk] = chunk.scaled;
+    const float (&v)[kChunk] = chunk.scaled;
     const uint32_t low = to_e2m1_stochastic(v[0], v[1], v[2], v[3], random.x);
     const uint32_t high = to_e2m1_stochastic(v[4], v[5], v[6], v[7], random.y);
     packed[chunk.index] = low | high << 16;
@@ -178,22 +184,21 @@ __device__ __forceinline__ void quantize_stochastic(const void *x, int64_t chunk
 
 }  // namespace blockgate
 
-#define BLOCKGATE_QUANTIZE(format, Format, type, Type)                                                               \
-    extern "C" __global__ void __launch_bounds__(blockgate::kThreads)                                                \
-        bgk_quantize_##format##_##type(const void *x, int64_t chunks, const float *global_amax, uint32_t *packed,    \
-                                       uint8_t *scales) {                                                            \
-        blockgate::quantize<blockgate::Format, blockgate::Type>(x, chunks, global_amax, packed, scales);             \
-    }                                                                                                                \
-    extern "C" __global__ void __launch_bounds__(blockgate::kThreads)                                                \
-        bgk_quantize_dequantize_##format##_##type(const void *x, int64_t chunks, const float *global_amax, void *y) { \
-        blockgate::quantize_dequantize<blockgate::Format, blockgate::Type>(x, chunks, global_amax, y);               \
+#define BLOCKGATE_QUANTIZE(format, Format, type, Type)                                                           \
+    extern "C" __global__ void __launch_bounds__(blockgate::kThreads) bgk_quantize_##format##_##type(            \
+        const void *x, int64_t chunks, const float *global_amax, uint32_t *packed, uint8_t *scales) {            \
+        blockgate::quantize<blockgate::Format, blockgate::Type>(x, chunks, global_amax, packed, scales);         \
+    }                                                                                                            \
+    extern "C" __global__ void __launch_bounds__(blockgate::kThreads) bgk_quantize_dequantize_##format##_##type( \
+        const void *x, int64_t chunks, const float *global_amax, void *y) {                                      \
+        blockgate::quantize_dequantize<blockgate::Format, blockgate::Type>(x, chunks, global_amax, y);           \
     }
-#define BLOCKGATE_QUANTIZE_STOCHASTIC(format, Format, type, Type)                                                    \
-    extern "C" __global__ void __launch_bounds__(blockgate::kThreads) bgk_quantize_stochastic_##format##_##type(     \
-        const void *x, int64_t chunks, const float *global_amax, uint64_t seed, uint64_t offset, uint32_t *packed,   \
-        uint8_t *scales) {                                                                                           \
-        blockgate::quantize_stochastic<blockgate::Format, blockgate::Type>(x, chunks, global_amax, seed, offset,     \
-                                                                           packed, scales);                          \
+#define BLOCKGATE_QUANTIZE_STOCHASTIC(format, Format, type, Type)                                                  \
+    extern "C" __global__ void __launch_bounds__(blockgate::kThreads) bgk_quantize_stochastic_##format##_##type(   \
+        const void *x, int64_t chunks, const float *global_amax, uint64_t seed, uint64_t offset, uint32_t *packed, \
+        uint8_t *scales) {                                                                                         \
+        blockgate::quantize_stochastic<blockgate::Format, blockgate::Type>(x, chunks, global_amax, seed, offset,   \
+                                                                           packed, scales);                        \
     }
 #define BLOCKGATE_EACH_TYPE(row, format, Format) \
     row(format, Format, f32, F32) row(format, Format, f16, F16) row(format, Format, bf16, Bf16)
@@ -214,13 +219,13 @@ extern "C" __global__ void bgk_quantize_image(blockgate_image *image) {
 }
 
 namespace blockgate {
-namespace {
 
 using QuantizeKernel = void (*)(const void *, int64_t, const float *, uint32_t *, uint8_t *);
 using QuantizeDequantizeKernel = void (*)(const void *, int64_t, const float *, void *);
 using StochasticKernel = void (*)(const void *, int64_t, const float *, uint64_t, uint64_t, uint32_t *, uint8_t *);
 
-#define BLOCKGATE_ROW(verb, format) {bgk_##verb##_##format##_f32, bgk_##verb##_##format##_f16, bgk_##verb##_##format##_bf16}
+#define BLOCKGATE_ROW(verb, format) \
+    {bgk_##verb##_##format##_f32, bgk_##verb##_##format##_f16, bgk_##verb##_##format##_bf16}
 constexpr QuantizeKernel kQuantize[kFormats][kDtypes] = {
     BLOCKGATE_ROW(quantize, nvfp4), BLOCKGATE_ROW(quantize, mxfp4), BLOCKGATE_ROW(quantize, mxfp8)};
 constexpr QuantizeDequantizeKernel kQuantizeDequantize[kFormats][kDtypes] = {
@@ -230,8 +235,8 @@ constexpr StochasticKernel kStochastic[2][kDtypes] = {BLOCKGATE_ROW(quantize_sto
                                                       BLOCKGATE_ROW(quantize_stochastic, mxfp4)};
 
 // Checks what every launcher here shares; `chunks` is the number of threads that have work.
-blockgate_status check(blockgate_format format, blockgate_dtype dtype, const void *x, int64_t rows, int64_t columns,
-                       const float *global_amax, const void *output, int64_t *chunks) {
+static blockgate_status check(blockgate_format format, blockgate_dtype dtype, const void *x, int64_t rows,
+                              int64_t columns, const float *global_amax, const void *output, int64_t *chunks) {
     if (!valid_format(format) || !valid_dtype(dtype)) return BLOCKGATE_INVALID_ARGUMENT;
     if (global_amax != nullptr && format != BLOCKGATE_NVFP4) return BLOCKGATE_INVALID_GLOBAL_SCALE;
     int64_t elements = 0;
@@ -246,9 +251,9 @@ blockgate_status check(blockgate_format format, blockgate_dtype dtype, const voi
 // One slot per device ordinal. Two threads that race store the same value.
 constexpr int kCachedDevices = 64;
 constexpr uint64_t kKnown = uint64_t{1} << 63;
-std::atomic<uint64_t> cached_images[kCachedDevices];
+static std::atomic<uint64_t> cached_images[kCachedDevices];
 
-blockgate_status ask_image(blockgate_image *image) {
+static blockgate_status ask_image(blockgate_image *image) {
     blockgate_image *on_device = nullptr;
     cudaError_t error = cudaMalloc(reinterpret_cast<void **>(&on_device), sizeof *on_device);
     if (error != cudaSuccess) return status_of(error);
@@ -262,7 +267,6 @@ blockgate_status ask_image(blockgate_image *image) {
     return status;
 }
 
-}  // namespace
 }  // namespace blockgate
 
 using namespace blockgate;
@@ -325,6 +329,6 @@ extern "C" blockgate_status blockgate_quantize_stochastic(blockgate_format forma
     if ((image.conversions & BLOCKGATE_CONVERTS_E2M1_STOCHASTIC) == 0) return BLOCKGATE_STOCHASTIC_UNAVAILABLE;
     if (chunks == 0) return BLOCKGATE_OK;
     if (scales == nullptr) return BLOCKGATE_INVALID_ARGUMENT;
-    return launch(kStochastic[format][dtype], divide_up(chunks, kThreads), 1, kThreads, stream, x, chunks, global_amax,
-                  seed, offset, packed, scales);
+    return launch(kStochastic[format][dtype], divide_up(chunks, kThreads), 1, kThreads, stream, x, chunks,
+                  global_amax, seed, offset, packed, scales);
 }

@@ -32,7 +32,8 @@ extern "C" __global__ void __launch_bounds__(blockgate::kThreads)
     tiled[word] = four;
 }
 
-extern "C" __global__ void bgk_qqmm_factors(const float *x_amax, const float *weight_amax, float *alpha, float *beta) {
+extern "C" __global__ void bgk_qqmm_factors(const float *x_amax, const float *weight_amax, float *alpha,
+                                            float *beta) {
     // f32(1 / 2688^2), the inverse of the range of both operands.
     const float inverse = blockgate::float_of(0x34149b93u);
     *alpha = x_amax == nullptr ? 1.0f : __fmul_rn(__fmul_rn(*x_amax, *weight_amax), inverse);
@@ -49,8 +50,8 @@ extern "C" int64_t blockgate_tiled_scale_bytes(int64_t rows, int64_t columns) {
     return row_tiles * column_tiles * kTileWords * 4;
 }
 
-extern "C" blockgate_status blockgate_tile_scales(const uint8_t *scales, int64_t rows, int64_t columns, uint8_t *tiled,
-                                                  void *stream) {
+extern "C" blockgate_status blockgate_tile_scales(const uint8_t *scales, int64_t rows, int64_t columns,
+                                                  uint8_t *tiled, void *stream) {
     if (rows < 0 || columns < 0) return BLOCKGATE_INVALID_SHAPE;
     const int64_t bytes = blockgate_tiled_scale_bytes(rows, columns);
     if (bytes < 0) return BLOCKGATE_TOO_LARGE;

@@ -226,8 +226,8 @@ __device__ __forceinline__ uint64_t affine_codes(const uint32_t *packed, int64_t
 }
 
 template <int Bits, class Type>
-__device__ __forceinline__ void affine_chunk(Type type, const uint32_t *packed, int64_t chunk, float scale, float bias,
-                                             float (&values)[kChunk]) {
+__device__ __forceinline__ void affine_chunk(Type type, const uint32_t *packed, int64_t chunk, float scale,
+                                             float bias, float (&values)[kChunk]) {
     const uint64_t codes = affine_codes<Bits>(packed, chunk);
 #pragma unroll
     for (int i = 0; i < kChunk; i += 2) {

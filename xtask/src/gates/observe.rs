@@ -14,6 +14,9 @@ use crate::compile::{Compiled, Compiler, Facts, Unit, first_error};
 /// The value of `__CUDA_ARCH_FAMILY_SPECIFIC__` from which the caller in two_gates.cu takes the fast path.
 const FAST_PATH_FROM: u32 = 1000;
 
+/// The function in two_gates.cu that one gate hides while the other opens.
+const CONVERTER: &str = "convert_pair_in_hardware";
+
 /// The marker sources.
 pub(super) struct Markers {
     macros: Unit,
@@ -166,7 +169,7 @@ impl Observation {
             Compiled::Failed(diagnoses)
                 if diagnoses
                     .iter()
-                    .all(|diagnosis| matches!(diagnosis.cause, Cause::GateMismatch { .. })) =>
+                    .all(|diagnosis| is_the_mismatch(&diagnosis.cause)) =>
             {
                 Outcome {
                     verdict: Verdict::DoesNotCompile,
@@ -216,6 +219,11 @@ impl Observation {
             ));
         }
     }
+}
+
+/// Whether the caller missed the very function that the first gate hides.
+fn is_the_mismatch(cause: &Cause) -> bool {
+    matches!(cause, Cause::GateMismatch { identifier, .. } if identifier == CONVERTER)
 }
 
 fn outcome(facts: &Facts) -> Outcome {
@@ -338,6 +346,16 @@ mod tests {
         .assert_eq(&observation.differences.join("\n"));
         observation.add_macros(Compiled::Unchecked("cut short".to_owned()), None);
         assert_eq!(observation.unchecked, ["macros.cu: cut short"]);
+    }
+
+    #[test]
+    fn another_missing_function_is_not_the_mismatch() {
+        let arch: Arch = "121f".parse().unwrap();
+        let mut observation = empty(arch);
+        let typo = "two_gates.cu(30): error: identifier \"convert_onee\" is undefined";
+        observation.add_two_gates(failed(typo, arch), two_gate(TOOLKIT, arch));
+        assert_eq!(observation.differences.len(), 1);
+        assert!(observation.differences[0].starts_with("two_gates.cu does not compile: "));
     }
 
     #[test]

@@ -373,7 +373,7 @@ fn added_later(what: &str, context: &Context) -> Vec<Instruction> {
         .map_or(context.toolkit, |assembler| assembler.version);
     let mut found: Vec<Instruction> = Vec::new();
     for row in INSTRUCTIONS {
-        let mut parts = row.ptx.split('.');
+        let mut parts = row.ptx.split(['.', '…']);
         let fits = match what.strip_prefix('.') {
             Some(modifier) => parts.any(|part| part == modifier),
             None => parts.next().is_some_and(|name| name == what),

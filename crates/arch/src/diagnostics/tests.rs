@@ -50,6 +50,7 @@ const LOGS: &[Log] = &[
     log!("cmake-plain-and-family", "13.0", None),
     log!("cmake-comma", "13.0", None),
     log!("ninja", "13.0", None),
+    log!("ninja-121f", "13.0", None),
 ];
 
 fn context(toolkit: &str, pass: Option<&str>) -> Context {
@@ -154,6 +155,20 @@ fn a_summary_without_its_errors_is_not_lost() {
     assert_eq!(found.len(), 1);
     assert_eq!(found[0].cause.name(), "other");
     assert!(diagnose("[1/2] Building CUDA object x.o\n", &context("13.0", None)).is_empty());
+}
+
+#[test]
+fn an_unknown_modifier_names_what_a_later_release_added() {
+    for (toolkit, modifier, since) in [
+        ("12.8", ".block16", "CUDA 12.9"),
+        ("12.4", ".kind::mxf4nvf4", "CUDA 12.8"),
+        ("12.6", ".rs", "CUDA 12.8"),
+    ] {
+        let text = format!("ptxas x.ptx, line 3; error   : Unknown modifier '{modifier}'");
+        let found = diagnose(&text, &context(toolkit, None));
+        assert_eq!(found[0].cause.name(), "toolkit-too-old");
+        assert!(found[0].cause.to_string().contains(since), "{}", found[0].cause);
+    }
 }
 
 // An undefined identifier is a gate mismatch in a family pass only.

@@ -33,7 +33,7 @@ pub const MACROS: &[MacroRow] = &[
         family_specific: false,
         feature_all: false,
         evidence: Evidence::Compiled,
-        source: "nvcc -dryrun of 12.4, 13.0 and 13.5",
+        source: "nvcc -dryrun of 12.4, 13.0 and 13.5; NVRTC 12.4, 12.8, 12.9 and 13.0",
     },
     MacroRow {
         scope: Scope::Family,
@@ -42,7 +42,7 @@ pub const MACROS: &[MacroRow] = &[
         family_specific: true,
         feature_all: false,
         evidence: Evidence::Compiled,
-        source: "nvcc -dryrun of 13.0 and 13.5, NVRTC 12.9",
+        source: "kernels compiled by nvcc 13.0 and 13.5; NVRTC 12.9 and 13.0",
     },
     MacroRow {
         scope: Scope::Specific,
@@ -51,7 +51,7 @@ pub const MACROS: &[MacroRow] = &[
         family_specific: false,
         feature_all: true,
         evidence: Evidence::Compiled,
-        source: "nvcc -dryrun of 12.4, NVRTC 12.8",
+        source: "nvcc -dryrun of 12.4; NVRTC 12.4 and 12.8",
     },
     MacroRow {
         scope: Scope::Specific,
@@ -60,7 +60,7 @@ pub const MACROS: &[MacroRow] = &[
         family_specific: true,
         feature_all: true,
         evidence: Evidence::Compiled,
-        source: "nvcc -dryrun of 13.0 and 13.5, NVRTC 12.9 (which lacks the FEAT macro for 121a)",
+        source: "kernels compiled by nvcc 13.0 and 13.5; NVRTC 12.9 and 13.0, which lack the FEAT macro of 121a",
     },
 ];
 
@@ -75,6 +75,15 @@ pub struct Macros {
     pub family_specific: Option<u32>,
     /// Whether `__CUDA_ARCH_FEAT_SMNN_ALL` is defined, NN being the target's number.
     pub feature_all: bool,
+}
+
+impl Macros {
+    /// The name of the feature macro that is defined, `__CUDA_ARCH_FEAT_SM121_ALL`. It names the target itself,
+    /// so code behind the macro of one target is absent from every other, later ones included.
+    pub fn feature_macro(&self) -> Option<String> {
+        self.feature_all
+            .then(|| format!("__CUDA_ARCH_FEAT_SM{}_ALL", self.arch / 10))
+    }
 }
 
 /// The macros that the pass for `arch` defines under `toolkit`, or `None` where the toolkit does not know the
@@ -98,6 +107,47 @@ pub fn macros(toolkit: ToolkitVersion, arch: Arch) -> Option<Macros> {
 #[cfg(test)]
 mod tests {
     use super::{MACROS, Macros, macros};
+    use crate::{Arch, ToolkitVersion};
+
+    /// The compiler library of 12.9 and 13.0 leaves this one out; the compiler itself defines it.
+    const WITHOUT_FEATURE_IN_NVRTC: &str = "121a";
+
+    #[test]
+    fn the_table_agrees_with_the_recorded_answers() {
+        let recorded = include_str!("../../../../fixtures/nvcc/macros.txt");
+        for line in recorded.lines() {
+            let (target, kernels) = line.split_once(':').unwrap();
+            let (release, name) = target.split_once(' ').unwrap();
+            let kernels: Vec<&str> = kernels.split_whitespace().collect();
+            let arch: Arch = name.parse().unwrap();
+            let value = |prefix: &str| {
+                let kernel = kernels.iter().find_map(|kernel| kernel.strip_prefix(prefix))?;
+                Some(kernel.parse::<u32>().unwrap())
+            };
+            let found = macros(release.parse().unwrap(), arch).unwrap();
+            assert_eq!(found.specific, value("specific_"), "{target}");
+            assert_eq!(found.family_specific, value("family_"), "{target}");
+            if name != WITHOUT_FEATURE_IN_NVRTC {
+                assert_eq!(
+                    found.feature_all,
+                    value("feat_") == Some(arch.number()),
+                    "{target}"
+                );
+            }
+        }
+        assert_eq!(recorded.lines().count(), 45);
+    }
+
+    // sgl-project/sglang#9807: a guard that names one target compiles the empty branch on the next.
+    #[test]
+    fn a_feature_macro_is_that_of_one_target() {
+        let guarded = |name: &str| {
+            let found = macros(ToolkitVersion::new(13, 0), name.parse().unwrap()).unwrap();
+            found.feature_macro().as_deref() == Some("__CUDA_ARCH_FEAT_SM100_ALL")
+        };
+        assert!(guarded("100a"));
+        assert!(!guarded("103a") && !guarded("100f") && !guarded("100"));
+    }
 
     #[test]
     fn later_rows_of_a_scope_follow_earlier_ones() {

@@ -65,12 +65,26 @@ fn write_file(out: &mut dyn Write, file: &FileReport, options: &HumanOptions) ->
             count(file.totals.left_out)
         )?;
     }
+    if file.shared_bytes() > 0 {
+        writeln!(
+            out,
+            "stored together: {} of images that one container compresses",
+            bytes(file.shared_bytes())
+        )?;
+    }
     if file.unattributed_bytes > 0 {
-        writeln!(out, "unattributed: {} in device-code sections", bytes(file.unattributed_bytes))?;
+        writeln!(
+            out,
+            "unattributed: {} in device-code sections",
+            bytes(file.unattributed_bytes)
+        )?;
     }
     let uncertain = file.images.iter().filter(|image| !image.arch_certain).count();
     if uncertain > 0 {
-        writeln!(out, "uncertain: {uncertain} images without a note could be plain or family-specific")?;
+        writeln!(
+            out,
+            "uncertain: {uncertain} images without a note could be plain or family-specific"
+        )?;
     }
     if !options.list_only {
         write_mnemonics(out, &file.totals, &options.mnemonics)?;
@@ -157,8 +171,9 @@ impl Default for Row {
 impl Row {
     fn add(&mut self, image: &ImageReport, conversion: &Regex) {
         let sum = |total: Option<u64>, part: Option<u64>| Some(total? + part?);
-        let conversions =
-            image.instructions.map(|_| matching(&image.sass, |mnemonic| conversion.is_match(mnemonic)));
+        let conversions = image
+            .instructions
+            .map(|_| matching(&image.sass, |mnemonic| conversion.is_match(mnemonic)));
         self.images += 1;
         self.kernels = sum(self.kernels, image.kernel_count);
         self.instructions = sum(self.instructions, image.instructions);
@@ -178,7 +193,11 @@ fn kind_rank(image: &ImageReport) -> u8 {
 }
 
 fn matching(histogram: &Histogram, accepts: impl Fn(&str) -> bool) -> u64 {
-    histogram.iter().filter(|(mnemonic, _)| accepts(mnemonic)).map(|(_, number)| number).sum()
+    histogram
+        .iter()
+        .filter(|(mnemonic, _)| accepts(mnemonic))
+        .map(|(_, number)| number)
+        .sum()
 }
 
 /// One row per mnemonic that was asked for, one column per architecture; absent means zero and is printed as 0.
@@ -202,9 +221,8 @@ fn write_mnemonics(out: &mut dyn Write, totals: &Totals, mnemonics: &Mnemonics) 
     table.set_header(header);
     for (mnemonic, by_column) in &rows {
         let mut cells = vec![(*mnemonic).to_owned()];
-        cells.extend(
-            (0..totals.sass.len()).map(|column| count(by_column.get(&column).copied().unwrap_or(0))),
-        );
+        cells
+            .extend((0..totals.sass.len()).map(|column| count(by_column.get(&column).copied().unwrap_or(0))));
         table.add_row(cells);
     }
     for column in table.column_iter_mut().skip(1) {
@@ -216,13 +234,23 @@ fn write_mnemonics(out: &mut dyn Write, totals: &Totals, mnemonics: &Mnemonics) 
 fn write_kernels(out: &mut dyn Write, file: &FileReport, mnemonics: &Mnemonics) -> io::Result<()> {
     for image in file.images.iter().filter(|image| !image.kernels.is_empty()) {
         let arch = image.arch.map_or_else(|| "?".to_owned(), |arch| arch.to_string());
-        let member = image.member.as_ref().map_or_else(String::new, |member| format!(" of {member}"));
+        let member = image
+            .member
+            .as_ref()
+            .map_or_else(String::new, |member| format!(" of {member}"));
         writeln!(out, "{arch}{member}, offset {:#x}:", image.offset_bytes)?;
         for kernel in &image.kernels {
-            let instructions =
-                kernel.instructions.map_or_else(|| "–".to_owned(), count);
-            write!(out, "  {instructions:>9} instructions  {:>9}  ", bytes(kernel.code_bytes))?;
-            for (mnemonic, number) in kernel.sass.iter().filter(|(mnemonic, _)| mnemonics.shows(mnemonic)) {
+            let instructions = kernel.instructions.map_or_else(|| "–".to_owned(), count);
+            write!(
+                out,
+                "  {instructions:>9} instructions  {:>9}  ",
+                bytes(kernel.code_bytes)
+            )?;
+            for (mnemonic, number) in kernel
+                .sass
+                .iter()
+                .filter(|(mnemonic, _)| mnemonics.shows(mnemonic))
+            {
                 write!(out, "{number} {mnemonic}  ")?;
             }
             writeln!(out, "{}", demangled(&kernel.name))?;
@@ -275,7 +303,10 @@ mod tests {
         ] {
             assert!(conversion.is_match(mnemonic), "{mnemonic}");
         }
-        for mnemonic in ["F2FP.F16.E2M1.UNPACK_B", "F2FP.SATFINITE.E2M3.F32.PACK_AB_MERGE_C"] {
+        for mnemonic in [
+            "F2FP.F16.E2M1.UNPACK_B",
+            "F2FP.SATFINITE.E2M3.F32.PACK_AB_MERGE_C",
+        ] {
             assert!(!conversion.is_match(mnemonic), "{mnemonic}");
         }
     }

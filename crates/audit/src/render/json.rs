@@ -20,7 +20,11 @@ use crate::report::{FileReport, ImageReport, KernelReport, Report};
 pub fn json(out: &mut dyn Write, report: &Report, mnemonics: &Mnemonics) -> io::Result<()> {
     let document = JsonReport {
         schema: "blockgate.audit/1",
-        inputs: report.files.iter().map(|file| JsonInput::of(file, mnemonics)).collect(),
+        inputs: report
+            .files
+            .iter()
+            .map(|file| JsonInput::of(file, mnemonics))
+            .collect(),
         expectations: report.evaluations.iter().map(JsonEvaluation::from).collect(),
         findings: report.findings.iter().map(JsonFinding::from).collect(),
     };
@@ -81,6 +85,8 @@ struct JsonImage<'a> {
     counted: bool,
     compression: &'static str,
     stored_size: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    container: Option<JsonContainer>,
     size: Option<u64>,
     toolkit: Option<String>,
     kernels: Option<u64>,
@@ -88,6 +94,13 @@ struct JsonImage<'a> {
     sass: BTreeMap<String, u64>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     functions: Vec<JsonKernel<'a>>,
+}
+
+/// A compressed payload that several images share.
+#[derive(Serialize, JsonSchema)]
+struct JsonContainer {
+    offset: u64,
+    stored_size: u64,
 }
 
 #[derive(Serialize, JsonSchema)]
@@ -135,7 +148,11 @@ impl<'a> JsonInput<'a> {
             format: file.format,
             size: file.size_bytes,
             device_code: file.device_code.as_str(),
-            images: file.images.iter().map(|image| JsonImage::of(image, mnemonics)).collect(),
+            images: file
+                .images
+                .iter()
+                .map(|image| JsonImage::of(image, mnemonics))
+                .collect(),
             totals: JsonTotals::of(&file.totals, file.unattributed_bytes, mnemonics),
         }
     }
@@ -155,12 +172,20 @@ impl<'a> JsonImage<'a> {
             counted: image.counted,
             compression: image.compression.as_str(),
             stored_size: image.stored_bytes,
+            container: image.container.map(|container| JsonContainer {
+                offset: container.offset,
+                stored_size: container.stored_size,
+            }),
             size: image.size_bytes,
             toolkit: image.toolkit.map(|toolkit| toolkit.to_string()),
             kernels: image.kernel_count,
             instructions: image.instructions,
             sass: shown(&image.sass, mnemonics),
-            functions: image.kernels.iter().map(|kernel| JsonKernel::of(kernel, mnemonics)).collect(),
+            functions: image
+                .kernels
+                .iter()
+                .map(|kernel| JsonKernel::of(kernel, mnemonics))
+                .collect(),
         }
     }
 }
@@ -195,7 +220,13 @@ impl JsonTotals {
                 .bytes
                 .iter()
                 .map(|(arch, bytes)| {
-                    (arch.to_string(), JsonBytes { stored: bytes.stored, size: bytes.size })
+                    (
+                        arch.to_string(),
+                        JsonBytes {
+                            stored: bytes.stored,
+                            size: bytes.size,
+                        },
+                    )
                 })
                 .collect(),
             unattributed_bytes,
@@ -207,18 +238,26 @@ impl From<&Evaluation> for JsonEvaluation {
     fn from(evaluation: &Evaluation) -> Self {
         let expr = evaluation.expectation.source.clone();
         match &evaluation.outcome {
-            Outcome::Checked { found, holds } => {
-                Self { expr, found: Some(*found), holds: Some(*holds), reason: None }
-            }
-            Outcome::NotChecked { reason } => {
-                Self { expr, found: None, holds: None, reason: Some(reason.clone()) }
-            }
+            Outcome::Checked { found, holds } => Self {
+                expr,
+                found: Some(*found),
+                holds: Some(*holds),
+                reason: None,
+            },
+            Outcome::NotChecked { reason } => Self {
+                expr,
+                found: None,
+                holds: None,
+                reason: Some(reason.clone()),
+            },
         }
     }
 }
 
 fn by_name(rows: &[ArchCount]) -> BTreeMap<String, u64> {
-    rows.iter().map(|row| (Arch::to_string(&row.arch), row.count)).collect()
+    rows.iter()
+        .map(|row| (Arch::to_string(&row.arch), row.count))
+        .collect()
 }
 
 fn shown(histogram: &blockgate_fatbin::Histogram, mnemonics: &Mnemonics) -> BTreeMap<String, u64> {

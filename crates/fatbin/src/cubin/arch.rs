@@ -5,7 +5,7 @@
 use blockgate_arch::{Arch, Scope, ToolkitVersion};
 use object::LittleEndian as LE;
 
-use crate::elf::Elf;
+use crate::elf::{Elf, SHT_CUDA_COMPAT};
 use crate::error::Error;
 
 /// One layout of the machine field of the ELF header.
@@ -73,11 +73,9 @@ const ATTRIBUTE_TARGET: u8 = 9;
 
 /// Looks for the attribute in the list of `{format, number, value}` records.
 fn compat_says_specific(elf: &Elf<'_>) -> Result<bool, Error> {
-    for section in elf
-        .sections()
-        .iter()
-        .filter(|section| section.name == COMPAT_SECTION)
-    {
+    for section in elf.sections().iter().filter(|section| {
+        section.name == COMPAT_SECTION && section.header.sh_type.get(LE).0 == SHT_CUDA_COMPAT
+    }) {
         let data = elf.data(section)?;
         let mut at = 0;
         while let Some(&[format, number]) = data

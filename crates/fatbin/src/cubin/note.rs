@@ -1,6 +1,8 @@
 //! The note in which the tools that wrote a cubin leave their version and command line.
 
 use blockgate_arch::{Arch, ToolkitVersion};
+use object::LittleEndian as LE;
+use object::elf::SHT_NOTE;
 
 use crate::elf::Elf;
 use crate::error::Error;
@@ -15,7 +17,7 @@ const SECTION: &[u8] = b".note.nv.tkinfo";
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct ToolNote {
     /// Where the note is, for messages.
-    pub(crate) at: crate::Place,
+    pub(crate) place: crate::Place,
     /// `ptxas` or `nvlink`.
     pub(crate) tool: String,
     /// From `Cuda compilation tools, release 13.0, V13.0.88`.
@@ -28,7 +30,11 @@ pub(crate) struct ToolNote {
 
 pub(super) fn read(elf: &Elf<'_>) -> Result<Vec<ToolNote>, Error> {
     let mut notes = Vec::new();
-    for section in elf.sections().iter().filter(|section| section.name == SECTION) {
+    for section in elf
+        .sections()
+        .iter()
+        .filter(|section| section.name == SECTION && section.header.sh_type.get(LE) == SHT_NOTE)
+    {
         let data = elf.data(section)?;
         let mut at = 0;
         while at < data.len() {
@@ -63,7 +69,7 @@ fn parse(description: &View<'_>) -> Option<ToolNote> {
     };
     let (tool, version, command) = (string(1)?, string(2)?, string(4)?);
     Some(ToolNote {
-        at: description.place(0),
+        place: description.place(0),
         tool,
         toolkit: toolkit_of(&version),
         arch: arch_of(&command),

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use super::f2fp::{self, Spelling};
 use super::histogram::{Histogram, Mnemonic};
+use super::opcodes::{NAMES, NO_NAME};
 use super::{Class, Exception};
 
 /// Size of an instruction from sm_70 on.
@@ -11,6 +12,9 @@ pub(crate) const INSTRUCTION_BYTES: usize = 16;
 
 /// Values of the low 12 bits.
 const FORMS: usize = 1 << 12;
+
+/// The deciding bit, above the low 12 bits.
+const BIT: u16 = 1 << 12;
 
 /// The low 9 bits of the tensor-core instructions `UTC*MMA`.
 const TENSOR_CORE: u16 = 0x1ea;
@@ -24,6 +28,8 @@ pub(crate) struct Counter {
     spelling: Spelling,
     /// The deciding bits of the upper word, by the low 12 bits.
     hi_masks: Box<[u32; FORMS]>,
+    /// Index into `NAMES` by the low 12 bits and the deciding bit.
+    names: Box<[u16; 2 * FORMS]>,
     counts: Box<[u32; 2 * FORMS]>,
     /// Which of the counts are not zero.
     touched: Vec<u16>,
@@ -31,6 +37,8 @@ pub(crate) struct Counter {
     special: Vec<(u16, u16)>,
     /// Names of conversions already spelt out, by modifiers.
     conversions: BTreeMap<u16, Mnemonic>,
+    section: Tally,
+    total: Tally,
 }
 
 impl Counter {
@@ -45,14 +53,22 @@ impl Counter {
                 *mask = *hi_mask;
             }
         }
+        let mut names = Box::new([NO_NAME; 2 * FORMS]);
+        for (index, name) in (0..).zip(names.iter_mut()) {
+            let named = class.and_then(|class| class.name(index & 0xfff, index & BIT != 0));
+            *name = named.unwrap_or(NO_NAME);
+        }
         Self {
             class,
             spelling: Spelling::of(sm),
             hi_masks,
+            names,
             counts: Box::new([0; 2 * FORMS]),
             touched: Vec::new(),
             special: Vec::new(),
             conversions: BTreeMap::new(),
+            section: Tally::new(),
+            total: Tally::new(),
         }
     }
 
@@ -60,74 +76,76 @@ impl Counter {
     pub(crate) fn count(&mut self, code: &[u8]) -> Histogram {
         // Few enough instructions at a time for the counters and for the list of special ones.
         const BATCH_BYTES: usize = INSTRUCTION_BYTES << 20;
-        let mut totals = Vec::new();
         for batch in code.chunks(BATCH_BYTES) {
             self.count_batch(batch);
-            self.take_counts(&mut totals);
+            self.tally_batch();
         }
-        Histogram::from_counts(totals)
+        self.section.take_into(&mut self.total)
     }
 
+    /// Everything that was counted so far.
+    pub(crate) fn into_total(mut self) -> Histogram {
+        self.total.take_into(&mut Tally::new())
+    }
+
+    #[allow(
+        clippy::cast_possible_truncation,
+        reason = "an instruction is taken apart into fields of known width"
+    )]
     fn count_batch(&mut self, code: &[u8]) {
         let (instructions, _) = code.as_chunks::<INSTRUCTION_BYTES>();
         for instruction in instructions {
-            // Opcode and deciding bits lie in bytes 0, 1 and 8 to 11.
-            let [b0, b1, _, _, _, _, _, b7, h0, h1, h2, h3, _, _, _, _] = *instruction;
-            let low12 = u16::from_le_bytes([b0, b1]) & 0xfff;
-            let hi = u32::from_le_bytes([h0, h1, h2, h3]);
+            let word = u128::from_le_bytes(*instruction);
+            let (lo, hi) = (word as u64, (word >> 64) as u32);
+            let low12 = lo as u16 & 0xfff;
             let operation = low12 & 0x1ff;
             if operation == f2fp::OPERATION {
                 self.special.push((low12, f2fp::modifiers(hi)));
                 continue;
             }
             if operation == TENSOR_CORE {
-                self.special.push((low12, tensor_core_key(b7, hi)));
+                self.special.push((low12, tensor_core_key(lo, hi)));
                 continue;
             }
             let form = usize::from(low12);
             let half = usize::from(hi & self.hi_masks[form] != 0);
             let count = &mut self.counts[form | half << 12];
             if *count == 0 {
-                self.touched.push(low12 | u16::from(half != 0) << 12);
+                self.touched.push(low12 | ((half as u16) * BIT));
             }
             *count += 1;
         }
     }
 
-    /// Moves the counts of a batch, with names, to `totals`.
-    fn take_counts(&mut self, totals: &mut Vec<(Mnemonic, u64)>) {
-        for index in std::mem::take(&mut self.touched) {
-            let count = std::mem::take(&mut self.counts[usize::from(index) % (2 * FORMS)]);
-            let mnemonic = self.mnemonic(index & 0xfff, index & 0x1000 != 0);
-            totals.push((mnemonic, u64::from(count)));
+    /// Moves the counts of a batch to the section's tally. The lists keep their memory for the next one.
+    fn tally_batch(&mut self) {
+        for &index in &self.touched {
+            let at = usize::from(index) % (2 * FORMS);
+            let count = u64::from(std::mem::take(&mut self.counts[at]));
+            match self.names[at] {
+                NO_NAME => self.section.add(Mnemonic::Unknown(index & 0xfff), count),
+                name => self.section.add(Mnemonic::Base(name), count),
+            }
         }
+        self.touched.clear();
         let mut special = std::mem::take(&mut self.special);
         special.sort_unstable();
         for same in special.chunk_by(|a, b| a == b) {
             if let Some(&(low12, key)) = same.first() {
-                totals.push((self.special_mnemonic(low12, key), same.len() as u64));
+                let mnemonic = self.special_mnemonic(low12, key);
+                self.section.add(mnemonic, same.len() as u64);
             }
         }
-    }
-
-    fn mnemonic(&self, low12: u16, bit: bool) -> Mnemonic {
-        let Some(class) = self.class else {
-            return Mnemonic::Unknown(low12);
-        };
-        let name = match class.exception(low12) {
-            Some(Exception::Name(name)) => Some(name),
-            Some(Exception::Bit { clear, set, .. }) => Some(if bit { set } else { clear }),
-            Some(Exception::TensorCore) | None => class.operation(low12),
-        };
-        name.map_or(Mnemonic::Unknown(low12), Mnemonic::Base)
+        special.clear();
+        self.special = special;
     }
 
     /// The name of a conversion or tensor-core instruction, where the class has such ones.
     fn special_mnemonic(&mut self, low12: u16, key: u16) -> Mnemonic {
         let is_tensor_core = low12 & 0x1ff == TENSOR_CORE;
         let exception = self.class.and_then(|class| class.exception(low12));
-        let operation = self.class.and_then(|class| class.operation(low12));
-        match (is_tensor_core, exception, operation) {
+        let name = self.class.and_then(|class| class.name(low12, false));
+        match (is_tensor_core, exception, name) {
             (true, Some(Exception::TensorCore), _) => tensor_core_mnemonic(key),
             (false, None, Some(_)) => {
                 let spelling = self.spelling;
@@ -136,14 +154,77 @@ impl Counter {
                     .or_insert_with(|| Mnemonic::Full(f2fp::mnemonic(key, spelling).into()))
                     .clone()
             }
-            _ => self.mnemonic(low12, false),
+            (_, _, Some(name)) => Mnemonic::Base(name),
+            (_, _, None) => Mnemonic::Unknown(low12),
         }
     }
 }
 
+/// Counts by name. Base mnemonics, nearly all, are an array and a set of bits, which yields them in order without
+/// sorting.
+struct Tally {
+    base: Box<[u64; NAMES.len()]>,
+    used: [u64; NAMES.len().div_ceil(64)],
+    others: Vec<(Mnemonic, u64)>,
+}
+
+/// Names that are not base mnemonics repeat with every section; above this many, repetitions are added up.
+const COMPACT_ABOVE: usize = 1 << 16;
+
+impl Tally {
+    fn new() -> Self {
+        Self {
+            base: Box::new([0; NAMES.len()]),
+            used: [0; NAMES.len().div_ceil(64)],
+            others: Vec::new(),
+        }
+    }
+
+    fn add(&mut self, mnemonic: Mnemonic, count: u64) {
+        let Mnemonic::Base(name) = mnemonic else {
+            self.others.push((mnemonic, count));
+            return;
+        };
+        let index = usize::from(name);
+        if let (Some(total), Some(bits)) = (self.base.get_mut(index), self.used.get_mut(index / 64)) {
+            *total += count;
+            *bits |= 1 << (index % 64);
+        }
+    }
+
+    /// Empties the tally, adds what it held to `total`, and gives it as a histogram.
+    fn take_into(&mut self, total: &mut Self) -> Histogram {
+        let used: u32 = self.used.iter().map(|bits| bits.count_ones()).sum();
+        let mut counts = Vec::with_capacity(used as usize + self.others.len());
+        for (word, bits) in (0..).zip(&mut self.used) {
+            let mut bits = std::mem::take(bits);
+            while bits != 0 {
+                let name: u16 = word * 64 + low_bit(bits);
+                bits &= bits - 1;
+                if let Some(count) = self.base.get_mut(usize::from(name)) {
+                    let count = std::mem::take(count);
+                    total.add(Mnemonic::Base(name), count);
+                    counts.push((Mnemonic::Base(name), count));
+                }
+            }
+        }
+        total.others.extend(self.others.iter().cloned());
+        if total.others.len() > COMPACT_ABOVE {
+            total.others = Histogram::from_counts(std::mem::take(&mut total.others)).into_counts();
+        }
+        counts.append(&mut self.others);
+        Histogram::from_counts(counts)
+    }
+}
+
+#[allow(clippy::cast_possible_truncation, reason = "a bit number below 64")]
+const fn low_bit(bits: u64) -> u16 {
+    bits.trailing_zeros() as u16
+}
+
 /// What tells tensor-core instructions apart: bit 63, which means block-scaled FP4, else bits 72 and 73.
-fn tensor_core_key(byte7: u8, hi: u32) -> u16 {
-    if byte7 & 0x80 != 0 {
+fn tensor_core_key(lo: u64, hi: u32) -> u16 {
+    if lo >> 63 != 0 {
         TENSOR_CORE_FP4
     } else {
         f2fp::modifiers(hi) & 3

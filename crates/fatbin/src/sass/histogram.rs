@@ -62,6 +62,10 @@ impl Histogram {
         Self { counts }
     }
 
+    pub(crate) fn into_counts(self) -> Vec<(Mnemonic, u64)> {
+        self.counts
+    }
+
     /// Name and count, sorted by name.
     pub fn iter(&self) -> impl Iterator<Item = (&str, u64)> {
         self.counts.iter().map(|(name, count)| (name.name(), *count))

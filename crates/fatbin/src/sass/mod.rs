@@ -40,11 +40,17 @@ impl Class {
         CLASSES.iter().find(|class| class.sms.contains(&sm))
     }
 
-    fn operation(&self, low12: u16) -> Option<u16> {
-        self.operations
-            .get(usize::from(low12) % OPERATIONS)
-            .copied()
-            .filter(|&name| name != NO_NAME)
+    /// The name, as an index into `NAMES`, of the opcode `low12`, where `bit` is the one that may decide.
+    fn name(&self, low12: u16, bit: bool) -> Option<u16> {
+        match self.exception(low12) {
+            Some(Exception::Name(name)) => Some(name),
+            Some(Exception::Bit { clear, set, .. }) => Some(if bit { set } else { clear }),
+            Some(Exception::TensorCore) | None => self
+                .operations
+                .get(usize::from(low12) % OPERATIONS)
+                .copied()
+                .filter(|&name| name != NO_NAME),
+        }
     }
 
     fn exception(&self, low12: u16) -> Option<Exception> {

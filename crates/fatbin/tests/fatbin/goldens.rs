@@ -10,14 +10,14 @@ use crate::listing;
 use crate::support::{compare_or_bless, files, fixtures};
 
 /// Folders with inputs.
-const FOLDERS: [&str; 5] = ["toolkits", "cubins", "edge", "archives", "cases"];
+const FOLDERS: [&str; 6] = ["toolkits", "cubins", "edge", "archives", "cases", "hosts"];
 
 /// Every input, by its path below the fixtures.
 pub(crate) fn inputs() -> Result<BTreeMap<String, PathBuf>, Failed> {
     let root = fixtures();
     let mut inputs = BTreeMap::new();
     for folder in FOLDERS {
-        for path in files(&root.join(folder), |path| is_input(path))? {
+        for path in files(&root.join(folder), is_input)? {
             let name = path.strip_prefix(&root)?.display().to_string();
             inputs.insert(name, path);
         }

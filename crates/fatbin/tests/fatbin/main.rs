@@ -9,6 +9,7 @@
 
 mod cases;
 mod edge;
+mod edits;
 mod goldens;
 mod listing;
 mod mutations;
@@ -25,6 +26,7 @@ fn trials() -> Result<Vec<Trial>, Failed> {
     trials.extend(goldens::trials()?);
     trials.extend(cases::trials());
     trials.extend(edge::trials()?);
+    trials.extend(edits::trials());
     trials.extend(mutations::trials()?);
     trials.extend(oracles::trials()?);
     Ok(trials)

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use blockgate_fatbin::{InspectOptions, Limits, Place, read};
+use blockgate_fatbin::{DEFECT_RULES, Defect, InspectOptions, Limits, Place, read};
 use libtest_mimic::{Failed, Trial};
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestCaseError, TestRunner};
@@ -19,7 +19,44 @@ pub(crate) fn trials() -> Result<Vec<Trial>, Failed> {
             trials.push(Trial::test(format!("mutation/{name}"), move || check(&path)));
         }
     }
+    trials.push(Trial::test("hostile/overlapping-sections", || {
+        refused(&overlapping_sections(), "sections that do not overlap")
+    }));
     Ok(trials)
+}
+
+/// An ELF file in which every section, of thousands, is the whole file: reading each of them would take for ever.
+fn overlapping_sections() -> Vec<u8> {
+    const SECTIONS: u16 = 4096;
+    const HEADER_BYTES: u64 = 64;
+    let size = HEADER_BYTES + HEADER_BYTES * u64::from(SECTIONS);
+    let mut file = vec![0x7f, b'E', b'L', b'F', 2, 1, 1, 0];
+    file.resize(16, 0);
+    // Relocatable, x86-64, version 1, no entry point and program headers, section table behind the header.
+    file.extend([1, 0, 62, 0, 1, 0, 0, 0]);
+    file.extend([0; 16]);
+    file.extend(HEADER_BYTES.to_le_bytes());
+    file.extend([0; 4]);
+    file.extend([64, 0, 0, 0, 0, 0, 64, 0]);
+    file.extend(SECTIONS.to_le_bytes());
+    file.extend([0, 0]);
+    for _ in 0..SECTIONS {
+        // Name 7 is an empty one; the type is "program bits".
+        file.extend([7, 0, 0, 0, 1, 0, 0, 0]);
+        file.extend([0; 16]);
+        file.extend(0_u64.to_le_bytes());
+        file.extend(size.to_le_bytes());
+        file.extend([0; 24]);
+    }
+    file
+}
+
+fn refused(bytes: &[u8], expected: &str) -> Result<(), Failed> {
+    match read(bytes, &Limits::default()) {
+        Ok(_) => Err("it was read".into()),
+        Err(error) if error.expected() == expected => Ok(()),
+        Err(error) => Err(format!("another error: {error}").into()),
+    }
 }
 
 /// One change.
@@ -122,15 +159,20 @@ fn read_all(bytes: &[u8]) -> Result<(), TestCaseError> {
         Err(error) => return inside(error.place()),
     };
     prop_assert!(artifact.unattributed_bytes <= len);
+    let known = |defect: &Defect| {
+        let listed = DEFECT_RULES.iter().any(|rule| rule.id == defect.rule);
+        prop_assert!(listed, "{} is not listed", defect.rule);
+        inside(&defect.place())
+    };
     for defect in &artifact.defects {
-        inside(&defect.place())?;
+        known(defect)?;
     }
     for image in &artifact.images {
         prop_assert!(image.offset <= len);
         match image.inspect(&limits, &InspectOptions::default()) {
             Ok(inspection) => {
                 for defect in &inspection.defects {
-                    inside(&defect.place())?;
+                    known(defect)?;
                 }
                 let counted: u64 = inspection.kernels.iter().map(|kernel| kernel.sass.total()).sum();
                 prop_assert_eq!(inspection.instructions.unwrap_or(0), counted);
