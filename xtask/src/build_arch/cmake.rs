@@ -11,6 +11,7 @@ use blockgate_toolkit::{BuildTools, Toolkit};
 use serde::Deserialize;
 
 use super::progress::Progress;
+use crate::context::StatusError;
 
 /// One configuration of a CMake project in a build folder.
 pub(crate) struct Build<'a> {
@@ -59,6 +60,9 @@ fn file_name(path: &Path) -> String {
         .to_string_lossy()
         .into_owned()
 }
+
+/// How Ninja and shells end after SIGINT.
+const INTERRUPTED: i32 = 130;
 
 /// Written into a configured folder; another text means another configuration.
 const STAMP: &str = "blockgate-configuration.txt";
@@ -169,8 +173,11 @@ impl Build<'_> {
         let status = child
             .wait()
             .with_context(|| format!("cannot wait for {program}"))?;
-        if !status.success() && status.code().is_none() {
-            log.line(&format!("{program} was ended by a signal: {status}"))?;
+        // A build that somebody stopped says nothing about the list, so what is published stays as it was.
+        if status.code().is_none_or(|code| code == INTERRUPTED) {
+            return Err(StatusError::unreadable(format!(
+                "{program} was stopped ({status}); nothing was published"
+            )));
         }
         Ok(status.success())
     }

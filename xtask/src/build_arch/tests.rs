@@ -156,16 +156,15 @@ fn the_table() {
     table::write(&mut out, &run()).unwrap();
     let text = String::from_utf8(out).unwrap();
     expect![[r#"
-         list             arch       cubins  PTX  E2M1  size, bytes  over baseline  code changed in
-         gb10-plain       sm_121          6    6     0    2,096,258              –  –
-         gb10-combined    sm_121          6    6     0    3,625,234     +1,528,976  control.cu, quantize.cu
-                          sm_121a         6    0    48
-         gb10-per-source  sm_121          6    6     0    2,265,810           -512  none
-                          sm_121a         1    0     0
-         gb10-family      failed as
-                          expected
-         broken           failed
-         volta            not built
+         list             arch     cubins  PTX  E2M1  size, bytes  over baseline  code changed in
+         gb10-plain       sm_121        6    6     0    2,096,258              –  –
+         gb10-combined    sm_121        6    6     0    3,625,234     +1,528,976  control.cu, quantize.cu
+                          sm_121a       6    0    48
+         gb10-per-source  sm_121        6    6     0    2,265,810           -512  none
+                          sm_121a       1    0     0
+         gb10-family      –             –    –     –            –              –  (failed as expected)
+         broken           –             –    –     –            –              –  (failed)
+         volta            –             –    –     –            –              –  (not built)
         gb10-plain: built again, the same bytes
         gb10-combined: built again, other bytes in qmv.cu.o
         gb10-per-source: failed: expected sass(F2FP\.SATFINITE\.E2M1)@sm_121a >= 1, found 0
