@@ -32,6 +32,10 @@ impl Archive {
     }
 }
 
+/// The function that the two-gate marker defines under one gate and calls under another: what the compiler must miss on a
+/// family target, and nothing else.
+pub const HIDDEN_CONVERTER: &str = "convert_pair_in_hardware";
+
 /// One source file of the CMake project.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Source {
