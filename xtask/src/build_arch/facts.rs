@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use blockgate_arch::{Arch, Target, ToolkitVersion};
+use blockgate_arch::{Arch, CodeKind, Target, ToolkitVersion};
 use serde::{Deserialize, Serialize};
 
 /// SHA-256 in hexadecimal.
@@ -70,6 +70,12 @@ pub(crate) struct ImageFacts {
     pub(crate) code: Digest,
     /// Kernels with their conversions to E2M1; empty for PTX.
     pub(crate) kernels: Vec<KernelFacts>,
+}
+
+impl ImageFacts {
+    pub(crate) fn is_machine_code(&self) -> bool {
+        self.target.kind == CodeKind::Cubin
+    }
 }
 
 /// One code section of a cubin.

@@ -38,7 +38,6 @@ pub(crate) fn load(folder: &Path, root: &Path, project: &Project) -> anyhow::Res
         match parse(&text, &super::inspect::relative(&path, root)) {
             Ok(list) => {
                 if let Some(sources) = project.source_names(list.sources) {
-                    let sources: Vec<&str> = sources.iter().map(String::as_str).collect();
                     findings.extend(list.check_sources(&sources));
                 }
                 findings.extend(list.warnings());

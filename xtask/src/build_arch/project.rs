@@ -5,6 +5,9 @@ use std::path::{Path, PathBuf};
 
 use blockgate_archlist::{ArchList, SourceSet};
 use blockgate_expect::Glob;
+use blockgate_kernels::{
+    ARCHITECTURES_VARIABLE, Archive, EXTRA_ARCHITECTURES_PREFIX, MARKERS, SOURCES, SOURCES_VARIABLE,
+};
 
 use super::inject;
 
@@ -51,19 +54,17 @@ impl Project {
     }
 
     /// The names of the sources that a list can name in `per_source`, where they are known before the build.
-    pub(crate) fn source_names(&self, set: SourceSet) -> Option<Vec<String>> {
-        let Self::Own { folder } = self else { return None };
-        let folder = match set {
-            SourceSet::Kernels => folder.join("src"),
-            SourceSet::Markers => folder.join("markers"),
+    pub(crate) fn source_names(&self, set: SourceSet) -> Option<Vec<&'static str>> {
+        if !self.is_own() {
+            return None;
+        }
+        let sources = match set {
+            SourceSet::Kernels => SOURCES,
+            SourceSet::Markers => MARKERS,
         };
-        let mut names: Vec<String> = std::fs::read_dir(folder)
-            .ok()?
-            .filter_map(|entry| entry.ok()?.file_name().into_string().ok())
-            .filter(|name| name.ends_with(".cu"))
-            .collect();
-        names.sort();
-        Some(names)
+        // Host code has no targets.
+        let named = sources.iter().filter(|source| source.is_device_code());
+        Some(named.map(|source| source.file).collect())
     }
 
     /// The definitions that configure the project for `list`. `injected` is where [`Project::injection`] was written.
@@ -72,13 +73,13 @@ impl Project {
         match self {
             Self::Own { .. } => {
                 let mut definitions = vec![
-                    define("BLOCKGATE_CUDA_ARCHITECTURES", &list.architectures),
-                    define("BLOCKGATE_SOURCES", list.sources.name()),
+                    define(ARCHITECTURES_VARIABLE, &list.architectures),
+                    define(SOURCES_VARIABLE, list.sources.name()),
                 ];
                 definitions.extend(list.per_source.iter().map(|extra| {
                     let stem = extra.source.strip_suffix(".cu").unwrap_or(&extra.source);
                     define(
-                        &format!("BLOCKGATE_EXTRA_ARCHITECTURES_{stem}"),
+                        &format!("{EXTRA_ARCHITECTURES_PREFIX}{stem}"),
                         &extra.architectures,
                     )
                 }));
@@ -110,10 +111,11 @@ impl Project {
     }
 
     /// Names of the archives that our own project makes: what is shipped first, then the control.
-    pub(crate) const fn own_archives(set: SourceSet) -> &'static [&'static str] {
-        match set {
-            SourceSet::Kernels => &["libblockgate_kernels.a", "libblockgate_control.a"],
-            SourceSet::Markers => &["libblockgate_markers.a"],
-        }
+    pub(crate) fn own_archives(set: SourceSet) -> Vec<&'static str> {
+        let archives: &[Archive] = match set {
+            SourceSet::Kernels => &[Archive::Kernels, Archive::Control],
+            SourceSet::Markers => &[Archive::Markers],
+        };
+        archives.iter().map(|archive| archive.file_name()).collect()
     }
 }

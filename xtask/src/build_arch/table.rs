@@ -41,7 +41,10 @@ fn comparison(rows: &[Row]) -> Table {
         match &row.checked {
             Some(checked) => add_checked(&mut table, &row.name, checked),
             None => {
-                table.add_row([row.name.as_str(), status_word(row.status)]);
+                let mut cells = vec![row.name.clone()];
+                cells.extend(std::iter::repeat_with(dash).take(6));
+                cells.push(format!("({})", status_word(row.status)));
+                table.add_row(cells);
             }
         }
     }
