@@ -51,11 +51,6 @@ impl Compilation {
     pub(crate) fn object(&self) -> Option<PathBuf> {
         self.output.as_ref().map(|output| self.directory.join(output))
     }
-
-    /// File name of the object, which is its member's name in an archive.
-    pub(crate) fn member(&self) -> Option<String> {
-        self.output.as_deref().map(file_name)
-    }
 }
 
 fn file_name(path: &Path) -> String {

@@ -5,32 +5,27 @@ use std::path::Path;
 use anyhow::{Context as _, anyhow};
 use blockgate_arch::{CodeKind, Target};
 use blockgate_fatbin::{Artifact, Cubin, Image, ImageKind, InspectOptions, Limits};
+use blockgate_kernels::Source;
 use regex::Regex;
 
 use super::cmake::Compilation;
 use super::facts::{Digest, ImageFacts, KernelFacts, ObjectFacts};
 use crate::hash::sha256;
 
-/// Every source of `compilations` with its object, out of `archives`: their members are what ships.
+/// Each of `sources` with its object, out of `archives`: their members are what ships.
 ///
 /// # Errors
 /// An archive cannot be read, or a source has no member in any of them.
-pub(crate) fn in_archives(
-    compilations: &[Compilation],
-    archives: &[Vec<u8>],
-) -> anyhow::Result<Vec<ObjectFacts>> {
+pub(crate) fn in_archives(sources: &[Source], archives: &[Vec<u8>]) -> anyhow::Result<Vec<ObjectFacts>> {
     let limits = Limits::default();
     let artifacts: Vec<Artifact<'_>> = archives
         .iter()
         .map(|bytes| blockgate_fatbin::read(bytes, &limits).map_err(|error| anyhow!("{error}")))
         .collect::<Result<_, _>>()?;
-    compilations
+    sources
         .iter()
-        .map(|compilation| {
-            let source = compilation.source();
-            let member = compilation
-                .member()
-                .with_context(|| format!("compile_commands.json names no object for {source}"))?;
+        .map(|source| {
+            let member = source.member();
             let (artifact, data) = artifacts
                 .iter()
                 .find_map(|artifact| {
@@ -40,12 +35,12 @@ pub(crate) fn in_archives(
                         .find(|found| found.name.as_deref() == Some(member.as_str()))?;
                     Some((artifact, found.data))
                 })
-                .with_context(|| format!("no archive has the member {member} of {source}"))?;
+                .with_context(|| format!("no archive has the member {member} of {}", source.file))?;
             let images = artifact
                 .images
                 .iter()
                 .filter(|image| image.member.as_deref() == Some(member.as_str()));
-            facts(source, data, images, &limits)
+            facts(source.file.to_owned(), data, images, &limits)
         })
         .collect()
 }

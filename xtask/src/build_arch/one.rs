@@ -149,15 +149,14 @@ fn check(
     toolkit: ToolkitVersion,
     earlier: &[Row],
 ) -> anyhow::Result<Checked> {
-    let compilations = build.compilations()?;
     let contents: Vec<Vec<u8>> = artifacts
         .iter()
         .map(|artifact| objects::read(&build.folder.join(artifact)))
         .collect::<anyhow::Result<_>>()?;
     let objects = if run.project.is_own() {
-        objects::in_archives(&compilations, &contents)?
+        objects::in_archives(Project::own_sources(list.sources), &contents)?
     } else {
-        objects::in_folder(&compilations)?
+        objects::in_folder(&build.compilations()?)?
     };
     let published: Vec<PathBuf> = artifacts.iter().map(|artifact| folder.join(artifact)).collect();
 

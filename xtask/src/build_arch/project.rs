@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use blockgate_archlist::{ArchList, SourceSet};
 use blockgate_expect::Glob;
 use blockgate_kernels::{
-    ARCHITECTURES_VARIABLE, Archive, EXTRA_ARCHITECTURES_PREFIX, MARKERS, SOURCES, SOURCES_VARIABLE,
+    ARCHITECTURES_VARIABLE, Archive, EXTRA_ARCHITECTURES_PREFIX, MARKERS, SOURCES, SOURCES_VARIABLE, Source,
 };
 
 use super::inject;
@@ -58,13 +58,19 @@ impl Project {
         if !self.is_own() {
             return None;
         }
-        let sources = match set {
+        // Host code has no targets.
+        let named = Self::own_sources(set)
+            .iter()
+            .filter(|source| source.is_device_code());
+        Some(named.map(|source| source.file).collect())
+    }
+
+    /// The sources of our own project.
+    pub(crate) const fn own_sources(set: SourceSet) -> &'static [Source] {
+        match set {
             SourceSet::Kernels => SOURCES,
             SourceSet::Markers => MARKERS,
-        };
-        // Host code has no targets.
-        let named = sources.iter().filter(|source| source.is_device_code());
-        Some(named.map(|source| source.file).collect())
+        }
     }
 
     /// The definitions that configure the project for `list`. `injected` is where [`Project::injection`] was written.
