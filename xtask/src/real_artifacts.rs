@@ -82,6 +82,10 @@ enum Format {
 
 pub(crate) fn run(args: &Args, context: &Context) -> anyhow::Result<ExitStatus> {
     let mut status = ExitStatus::Clean;
+    let mnemonics = Mnemonics {
+        all: false,
+        patterns: vec![Regex::new(CONVERSION)?],
+    };
     for artifact in ARTIFACTS {
         let path = artifact.fetch(context)?;
         let expectations = artifact
@@ -94,10 +98,6 @@ pub(crate) fn run(args: &Args, context: &Context) -> anyhow::Result<ExitStatus> 
             ..Options::default()
         };
         let report = blockgate_audit::audit(&[path], &options, &blockgate_audit::NoProgress);
-        let mnemonics = Mnemonics {
-            all: false,
-            patterns: vec![Regex::new(CONVERSION)?],
-        };
         let mut out = std::io::stdout().lock();
         match args.format {
             Format::Json => render::json(&mut out, &report, &mnemonics)?,
@@ -106,7 +106,7 @@ pub(crate) fn run(args: &Args, context: &Context) -> anyhow::Result<ExitStatus> 
                     &mut out,
                     &report,
                     &HumanOptions {
-                        mnemonics,
+                        mnemonics: mnemonics.clone(),
                         ..HumanOptions::default()
                     },
                 )?;

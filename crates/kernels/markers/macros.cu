@@ -5,15 +5,14 @@
 //   marker_family_1210          __CUDA_ARCH_FAMILY_SPECIFIC__ is 1210
 //   marker_feat_sm121_all       __CUDA_ARCH_FEAT_SM121_ALL is defined
 //
-// They exist in the device passes alone, so this source compiles to a cubin (nvcc -cubin) and not to an object, whose
-// host half would have to declare them. They cannot be launched: only their names are of use.
+// They are defined in the device passes alone and cannot be launched: only their names are of use.
 #define MARKER_JOIN(a, b) a##b
 #define MARKER_NAME(prefix, value) MARKER_JOIN(prefix, value)
 #define MARKER(name) \
     extern "C" __global__ void name() {}
 
-// The compiler's host code names the kernels of every device pass, so the host pass has to declare them. A target that
-// is missing here does not compile to an object: "was not declared in this scope".
+// The compiler's host code names the kernels of every device pass, so the host pass has to declare them. A target
+// that is missing here does not compile to an object: "was not declared in this scope".
 #if !defined(__CUDA_ARCH__)
 #define DECLARE(name) extern "C" __global__ void name();
 #define DECLARE_TARGET(value) \

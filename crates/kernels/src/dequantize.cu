@@ -53,11 +53,11 @@ __device__ __forceinline__ void dequantize_affine(const uint32_t *packed, const 
     BLOCKGATE_DEQUANTIZE(nvfp4, Nvfp4, type, Type) \
     BLOCKGATE_DEQUANTIZE(mxfp4, Mxfp4, type, Type) \
     BLOCKGATE_DEQUANTIZE(mxfp8, Mxfp8, type, Type)
-#define BLOCKGATE_EACH_WIDTH(type, Type)                                                      \
-    BLOCKGATE_DEQUANTIZE_AFFINE(2, type, Type)                                                \
-    BLOCKGATE_DEQUANTIZE_AFFINE(3, type, Type) BLOCKGATE_DEQUANTIZE_AFFINE(4, type, Type)     \
-        BLOCKGATE_DEQUANTIZE_AFFINE(5, type, Type) BLOCKGATE_DEQUANTIZE_AFFINE(6, type, Type) \
-            BLOCKGATE_DEQUANTIZE_AFFINE(8, type, Type)
+#define BLOCKGATE_EACH_WIDTH(type, Type)                                                  \
+    BLOCKGATE_DEQUANTIZE_AFFINE(2, type, Type)                                            \
+    BLOCKGATE_DEQUANTIZE_AFFINE(3, type, Type)                                            \
+    BLOCKGATE_DEQUANTIZE_AFFINE(4, type, Type) BLOCKGATE_DEQUANTIZE_AFFINE(5, type, Type) \
+        BLOCKGATE_DEQUANTIZE_AFFINE(6, type, Type) BLOCKGATE_DEQUANTIZE_AFFINE(8, type, Type)
 
 BLOCKGATE_EACH_FORMAT(f32, F32)
 BLOCKGATE_EACH_FORMAT(f16, F16)

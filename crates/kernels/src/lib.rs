@@ -9,6 +9,6 @@ mod source;
 
 pub use kernel::{Conversion, FAMILIES, Family, Kernel, kernel, kernels};
 pub use source::{
-    ARCHITECTURES_VARIABLE, Archive, EXTRA_ARCHITECTURES_PREFIX, MACROS_MARKER, MARKERS, SOURCES,
+    ARCHITECTURES_VARIABLE, Archive, EXTRA_ARCHITECTURES_PREFIX, HIDDEN_CONVERTER, MARKERS, SOURCES,
     SOURCES_VARIABLE, Source, source,
 };

@@ -54,8 +54,9 @@ __device__ __forceinline__ void qmv(const blockgate_matmul &shape, const void *x
     }
 #define BLOCKGATE_EACH_WIDTH(type, Type)                                                   \
     BLOCKGATE_QMV(2, type, Type)                                                           \
-    BLOCKGATE_QMV(3, type, Type) BLOCKGATE_QMV(4, type, Type) BLOCKGATE_QMV(5, type, Type) \
-        BLOCKGATE_QMV(6, type, Type) BLOCKGATE_QMV(8, type, Type)
+    BLOCKGATE_QMV(3, type, Type)                                                           \
+    BLOCKGATE_QMV(4, type, Type) BLOCKGATE_QMV(5, type, Type) BLOCKGATE_QMV(6, type, Type) \
+        BLOCKGATE_QMV(8, type, Type)
 
 BLOCKGATE_EACH_WIDTH(f32, F32)
 BLOCKGATE_EACH_WIDTH(f16, F16)

@@ -32,6 +32,10 @@ impl Archive {
     }
 }
 
+/// The function that the two-gate marker defines under one gate and calls under another: what the compiler must miss on a
+/// family target, and nothing else.
+pub const HIDDEN_CONVERTER: &str = "convert_pair_in_hardware";
+
 /// One source file of the CMake project.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Source {
@@ -132,11 +136,13 @@ pub const MARKERS: &[Source] = &[
         "two gates that disagree on family targets",
     ),
     row("one_gate.cu", Archive::Markers, true, "one gate for both sides"),
+    row(
+        "macros.cu",
+        Archive::Markers,
+        true,
+        "kernels named after the macros that a target defines",
+    ),
 ];
-
-/// The marker source whose kernels are named after the macros that a target defines. No host pass declares them, so it
-/// is compiled to a cubin and belongs to no archive.
-pub const MACROS_MARKER: &str = "macros.cu";
 
 /// The row of a file name, in [`SOURCES`] or [`MARKERS`].
 #[must_use]
@@ -165,6 +171,7 @@ mod tests {
         ("control.cu", include_str!("control.cu")),
         ("two_gates.cu", include_str!("../markers/two_gates.cu")),
         ("one_gate.cu", include_str!("../markers/one_gate.cu")),
+        ("macros.cu", include_str!("../markers/macros.cu")),
     ];
 
     #[test]

@@ -97,7 +97,10 @@ fn failed(list: &ArchList, log: &str) -> Row {
     judge(list, toolkit(), Attempt::Failed(groups), false)
 }
 
-const MISMATCH: &str = "/x/markers/two_gates.cu(27): error: identifier \"convert_pair\" is undefined\n";
+const MISMATCH: &str =
+    "/x/markers/two_gates.cu(27): error: identifier \"convert_pair_in_hardware\" is undefined\n";
+const TYPO: &str =
+    "/x/markers/two_gates.cu(27): error: identifier \"convert_piar_in_hardware\" is undefined\n";
 const PLAIN: &str =
     "ptxas /tmp/a.ptx, line 9; error   : Instruction 'cvt with .e2m1x2' not supported on .target 'sm_121'\n";
 
@@ -168,8 +171,8 @@ fn the_table() {
         gb10-plain: built again, the same bytes
         gb10-combined: built again, other bytes in qmv.cu.o
         gb10-per-source: failed: expected sass(F2FP\.SATFINITE\.E2M1)@sm_121a >= 1, found 0
-        gb10-family: failed as expected: gate mismatch: in the pass for `121f` the caller wants `convert_pair`, which is not defined there; a family target defines __CUDA_ARCH_FAMILY_SPECIFIC__ and not __CUDA_ARCH_SPECIFIC__, so gate both sides by one macro or build `121a`
-          two_gates.cu: identifier "convert_pair" is undefined
+        gb10-family: failed as expected: gate mismatch: in the pass for `121f` the caller wants `convert_pair_in_hardware`, which is not defined there; a family target defines __CUDA_ARCH_FAMILY_SPECIFIC__ and not __CUDA_ARCH_SPECIFIC__, so gate both sides by one macro or build `121a`
+          two_gates.cu: identifier "convert_pair_in_hardware" is undefined
         broken: failed: `121` has no `cvt with .e2m1x2`; build `121f` or `121a`
           a: Instruction 'cvt with .e2m1x2' not supported on .target 'sm_121'
         volta: not built: no CUDA toolkit >=12.4, <13.0 was found
@@ -217,6 +220,7 @@ fn exit_statuses() {
         built(&family(), good()),
         failed(&family(), MISMATCH),
         failed(&family(), PLAIN),
+        failed(&family(), TYPO),
         failed(&family(), &format!("{MISMATCH}{PLAIN}")),
         failed(&family(), ""),
         failed(&plain, PLAIN),
@@ -233,6 +237,7 @@ fn exit_statuses() {
         (Status::Failed, ExitStatus::Failed),
         (Status::Failed, ExitStatus::Failed),
         (Status::FailedAsExpected, ExitStatus::Clean),
+        (Status::Failed, ExitStatus::Failed),
         (Status::Failed, ExitStatus::Failed),
         (Status::Failed, ExitStatus::Failed),
         (Status::Failed, ExitStatus::Failed),

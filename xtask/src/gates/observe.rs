@@ -7,15 +7,13 @@ use blockgate_arch::diagnostics::Cause;
 use blockgate_arch::gates::{Macros, OneGate, TwoGate, Verdict, macros, one_gate, two_gate};
 use blockgate_arch::toolkits::UnknownTarget;
 use blockgate_findings::ExitStatus;
+use blockgate_kernels::HIDDEN_CONVERTER;
 use blockgate_toolkit::Toolkit;
 
 use crate::compile::{Compiled, Compiler, Facts, Unit, first_error};
 
 /// The value of `__CUDA_ARCH_FAMILY_SPECIFIC__` from which the caller in two_gates.cu takes the fast path.
 const FAST_PATH_FROM: u32 = 1000;
-
-/// The function in two_gates.cu that one gate hides while the other opens.
-const CONVERTER: &str = "convert_pair_in_hardware";
 
 /// The marker sources.
 pub(super) struct Markers {
@@ -223,7 +221,7 @@ impl Observation {
 
 /// Whether the caller missed the very function that the first gate hides.
 fn is_the_mismatch(cause: &Cause) -> bool {
-    matches!(cause, Cause::GateMismatch { identifier, .. } if identifier == CONVERTER)
+    matches!(cause, Cause::GateMismatch { identifier, .. } if identifier == HIDDEN_CONVERTER)
 }
 
 fn outcome(facts: &Facts) -> Outcome {

@@ -1,7 +1,7 @@
 """Runs the kernels on the present GPU and compares them with vectors and with f64.
 
     cmake -S crates/kernels -B build -DBLOCKGATE_CUDA_ARCHITECTURES=90a
-    cmake --build build -t blockgate_shared
+    cmake --build build
     python check.py --library build/libblockgate_shared.so --vectors FOLDER --list 90a --toolkit 13.0.88 --record run.json
 
 The vectors are safetensors files (MLX's outputs on CPU and
