@@ -56,7 +56,7 @@ mod tests {
         assert_eq!(bytes(1024), "1.0 KiB");
         assert_eq!(bytes(49_536), "48.3 KiB");
         assert_eq!(bytes(145_673_817), "138 MiB");
-        assert_eq!(bytes(u64::MAX), "16384 PiB");
+        assert_eq!(bytes(u64::MAX), "16383 PiB");
         assert_eq!(signed_bytes(-2048), "-2.0 KiB");
         assert_eq!(signed_bytes(12_721_576), "+12.1 MiB");
     }
