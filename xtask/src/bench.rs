@@ -81,7 +81,7 @@ pub(crate) fn run(args: &Args, context: &Context) -> anyhow::Result<ExitStatus> 
         println!("{} ({}, {})", bench.name, record.machine, record.measured_at_utc);
         for row in &record.rows {
             println!(
-                "  {}: {:.3} s ({:.3} to {:.3}); {}: {:.3} s ({:.3} to {:.3}); ratio {:.2}",
+                "  {}: {:.3} s ({:.3} to {:.3}); {}: {:.3} s ({:.3} to {:.3}); ratio {:.4}",
                 row.what,
                 row.median_s,
                 row.least_s,

@@ -1,7 +1,7 @@
 //! `cargo xtask docs`: writes what is made from tables and records, or checks that it is up to date.
 
 mod cli;
-mod readme;
+mod tables;
 
 use std::path::Path;
 
@@ -40,8 +40,16 @@ const GENERATED: &[Generated] = &[
         content: |_, _| schema(&blockgate_audit::render::json_schema()),
     },
     Generated {
+        path: "docs/schema/build-1.json",
+        content: |_, _| schema(&crate::build_arch::json_schema()),
+    },
+    Generated {
         path: "README.md",
-        content: readme::with_tables,
+        content: |context, current| tables::rendered(context, "README.md", current),
+    },
+    Generated {
+        path: "docs/records/README.md",
+        content: |context, current| tables::rendered(context, "docs/records/README.md", current),
     },
 ];
 

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use blockgate_arch::{Arch, CodeKind, Target, ToolkitVersion};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// SHA-256 in hexadecimal.
@@ -42,7 +43,7 @@ pub(crate) struct CensusRow {
 }
 
 /// An expectation and what became of it, in the machine shape of audits.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub(crate) struct Evaluated {
     pub(crate) expr: String,
     pub(crate) found: Option<u64>,
@@ -107,7 +108,7 @@ pub(crate) struct ToolkitFacts {
 }
 
 /// Whether a source's object and loaded code equal the baseline's.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub(crate) struct Same {
     /// The objects are byte-identical.
     pub(crate) object: bool,

@@ -26,6 +26,8 @@ mod table;
 mod tests;
 mod tools;
 
+pub(crate) use summary::json_schema;
+
 use std::io::Write as _;
 use std::path::PathBuf;
 

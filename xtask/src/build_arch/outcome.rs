@@ -3,6 +3,7 @@
 use blockgate_archlist::{ArchList, ExpectedFailure, SameCode, SourceSet};
 use blockgate_findings::ExitStatus;
 use blockgate_kernels::HIDDEN_CONVERTER;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::facts::{Facts, SameBySource, ToolkitFacts};
@@ -10,7 +11,7 @@ use super::failure::{FailureGroup, SourceError};
 use super::same;
 
 /// The word for a list in the summary.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum Status {
     /// Compiled, and everything that was checked holds.

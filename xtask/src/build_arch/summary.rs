@@ -5,18 +5,20 @@
 use std::collections::BTreeMap;
 use std::io::{self, Write};
 
+use schemars::{JsonSchema, Schema};
 use serde::Serialize;
 
 use super::facts::{Evaluated, Repeat, SameBySource};
 use super::outcome::{Row, Status};
 
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
+#[schemars(title = "blockgate.build/1")]
 struct Summary<'a> {
     schema: &'static str,
     lists: Vec<SummaryList<'a>>,
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
 struct SummaryList<'a> {
     name: &'a str,
     status: Status,
@@ -38,17 +40,22 @@ struct SummaryList<'a> {
     errors: Vec<SummaryError<'a>>,
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
 struct SummaryToolkit<'a> {
     version: String,
     source: &'a str,
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
 struct SummaryError<'a> {
     cause: &'static str,
     source: &'a str,
     message: &'a str,
+}
+
+/// The JSON Schema of what [`write`] writes.
+pub(crate) fn json_schema() -> Schema {
+    schemars::schema_for!(Summary<'_>)
 }
 
 /// Writes the summary of a run.
