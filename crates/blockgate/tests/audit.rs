@@ -251,6 +251,27 @@ fn one_member_may_hold_the_only_converter() {
 }
 
 #[test]
+fn a_specific_image_without_the_conversion_is_caught() {
+    let arguments = [
+        "cases/c23.o",
+        "--expect",
+        r"sass(F2FP\.SATFINITE\.E2M1)@sm_100a > 0",
+        "--expect",
+        r"sass(F2FP\.SATFINITE\.E2M1)@sm_103a > 0",
+    ];
+    check(&arguments, 1, &expect![[r#"
+        cases/c23.o: elf-relocatable, 21.8 KiB, device code: present, 3 images
+         arch     kind   images  kernels  instructions  E2M1   stored     size
+         sm_100f  cubin       1        1            16     0  4.9 KiB  4.9 KiB
+         sm_100a  cubin       1        1            24     1  5.1 KiB  5.1 KiB
+         sm_103a  cubin       1        1            16     0  4.9 KiB  4.9 KiB
+
+        holds: sass(F2FP\.SATFINITE\.E2M1)@sm_100a > 0 (found 1)
+        fails: sass(F2FP\.SATFINITE\.E2M1)@sm_103a > 0 (found 0)
+    "#]]);
+}
+
+#[test]
 fn expectations_hold_over_the_files_together() {
     check(
         &[

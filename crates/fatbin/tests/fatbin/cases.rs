@@ -8,7 +8,7 @@ use libtest_mimic::{Failed, Trial};
 use crate::support::fixtures;
 
 /// A file and its images in order. A number behind a cubin is how many E2M1 conversions it has; none stands for 0.
-const CASES: [(&str, &str, &str); 15] = [
+const CASES: [(&str, &str, &str); 16] = [
     (
         "every image is for one device, and no PTX",
         "a01.o",
@@ -40,6 +40,11 @@ const CASES: [(&str, &str, &str); 15] = [
         "the same machine number, three scopes",
         "a09.fatbin",
         "sm_120, sm_120a, sm_120f",
+    ),
+    (
+        "a guard that names one architecture leaves the others empty",
+        "c23.o",
+        "sm_100a 1, sm_103a, sm_100f",
     ),
     ("no compression", "a11_none.o", "sm_121a 1, sm_121, ptx sm_121"),
     (
