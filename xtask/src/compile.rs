@@ -274,15 +274,6 @@ pub(crate) fn first_error(diagnoses: &[Diagnosis]) -> String {
     }
 }
 
-/// How a table or its machine form is asked for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
-pub(crate) enum Format {
-    /// A table.
-    Human,
-    /// One JSON document.
-    Json,
-}
-
 /// The number of compilers at once.
 pub(crate) fn job_count(text: &str) -> Result<usize, String> {
     match text.parse() {

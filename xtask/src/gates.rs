@@ -3,11 +3,12 @@
 mod observe;
 mod render;
 
+use blockgate::Format;
 use blockgate_arch::toolkits::check_known;
 use blockgate_arch::{Arch, ToolkitRequirement};
 use blockgate_findings::ExitStatus;
 
-use crate::compile::{Compiler, Format, in_parallel, job_count, print};
+use crate::compile::{Compiler, in_parallel, job_count, print};
 use crate::context::Context;
 
 use self::observe::{Markers, Report, Row};

@@ -5,11 +5,12 @@ mod render;
 
 use std::path::PathBuf;
 
+use blockgate::Format;
 use blockgate_arch::{Arch, ToolkitRequirement};
 use blockgate_findings::ExitStatus;
 use blockgate_toolkit::Toolkit;
 
-use crate::compile::{Compiled, Compiler, Format, Unit, in_parallel, job_count, print};
+use crate::compile::{Compiled, Compiler, Unit, in_parallel, job_count, print};
 use crate::context::{Context, StatusError};
 
 /// Compile one CUDA source under each target, and say what comes of it.

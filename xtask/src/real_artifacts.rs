@@ -4,12 +4,12 @@
 
 use std::path::PathBuf;
 
+use blockgate::Format;
 use blockgate_audit::Options;
 use blockgate_audit::render::{self, HumanOptions, Mnemonics};
 use blockgate_expect::Expectation;
 use blockgate_findings::ExitStatus;
 use blockgate_toolkit::{Package, Places, Progress, Provisioner};
-use clap::ValueEnum;
 use regex::Regex;
 
 use crate::context::{Context, StatusError};
@@ -72,12 +72,6 @@ pub(crate) struct Args {
     /// How to print the reports.
     #[arg(long, value_enum, default_value_t = Format::Human)]
     format: Format,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum Format {
-    Human,
-    Json,
 }
 
 pub(crate) fn run(args: &Args, context: &Context) -> anyhow::Result<ExitStatus> {

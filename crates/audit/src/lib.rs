@@ -17,7 +17,7 @@ mod run;
 pub use census::{ArchCount, ByteCount, Totals};
 pub use evaluate::{Evaluation, Outcome};
 pub use mapped::Bytes;
-pub use report::{DeviceState, FileReport, ImageReport, KernelReport, Report};
+pub use report::{FileReport, ImageReport, KernelReport, Report};
 pub use run::{NoProgress, Options, Progress, audit};
 
 /// The converter's mnemonic as SASS spells it, as a regular expression: E2M1 from any source type.

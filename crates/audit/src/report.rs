@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use blockgate_arch::{Arch, ToolkitVersion};
-use blockgate_fatbin::{Compression, Container, Histogram, ImageKind};
+use blockgate_fatbin::{Compression, Container, DeviceCode, Histogram, ImageKind};
 use blockgate_findings::{ExitStatus, Finding};
 
 use crate::census::Totals;
@@ -51,8 +51,8 @@ pub struct FileReport {
     pub format: &'static str,
     /// Size of the file in bytes; 0 where it could not be opened.
     pub size_bytes: u64,
-    /// What kind of device code the file holds.
-    pub device_code: DeviceState,
+    /// What kind of device code the file holds, so that an empty answer is never mistaken for a clean one.
+    pub device_code: DeviceCode,
     /// Members of an archive with their sizes in bytes; empty for other files.
     pub members: Vec<(Arc<str>, u64)>,
     /// Every image, in file order.
@@ -63,34 +63,6 @@ pub struct FileReport {
     pub unattributed_bytes: u64,
     /// Whether every member, region and entry could be read, so that what is listed is all there is.
     pub read_in_full: bool,
-}
-
-/// Whether there is device code, so that an empty answer is never mistaken for a clean one.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum DeviceState {
-    /// Machine code, with or without PTX.
-    Present,
-    /// PTX only.
-    PtxOnly,
-    /// LTO-IR only: there is nothing that could be counted before it is linked.
-    LtoOnly,
-    /// None at all.
-    None,
-    /// There is some, or there may be, and it could not be read.
-    Unreadable,
-}
-
-impl DeviceState {
-    /// The word that reports use.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Present => "present",
-            Self::PtxOnly => "ptx-only",
-            Self::LtoOnly => "lto-only",
-            Self::None => "none",
-            Self::Unreadable => "unreadable",
-        }
-    }
 }
 
 /// One image: a cubin, a PTX text, LTO-IR or something else that a fat binary names.

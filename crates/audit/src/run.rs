@@ -12,7 +12,7 @@ use rayon::prelude::*;
 use crate::census::Totals;
 use crate::evaluate::evaluate;
 use crate::mapped::Bytes;
-use crate::report::{DeviceState, FileReport, ImageReport, KernelReport, Report};
+use crate::report::{FileReport, ImageReport, KernelReport, Report};
 
 /// What an audit looks at.
 #[derive(Clone, Debug, Default)]
@@ -84,7 +84,7 @@ fn audit_file(path: &Path, options: &Options, progress: &dyn Progress) -> FileOu
             path: path.display().to_string(),
             format: "unknown",
             size_bytes: 0,
-            device_code: DeviceState::Unreadable,
+            device_code: DeviceCode::Unreadable,
             members: Vec::new(),
             images: Vec::new(),
             totals: Totals::default(),
@@ -126,7 +126,7 @@ fn audit_file(path: &Path, options: &Options, progress: &dyn Progress) -> FileOu
             Err(error) => {
                 let message = format!("the thin archive's member cannot be opened: {error}");
                 outcome.cannot_read(Some(name.to_string()), Some(external.offset), message);
-                states.push(DeviceState::Unreadable);
+                states.push(DeviceCode::Unreadable);
                 continue;
             }
         };
@@ -134,11 +134,11 @@ fn audit_file(path: &Path, options: &Options, progress: &dyn Progress) -> FileOu
             Ok(artifact) => outcome.take(&artifact, Some(&name), &mut states, options, progress),
             Err(error) => {
                 outcome.cannot_read(Some(name.to_string()), Some(error.offset()), what(&error));
-                states.push(DeviceState::Unreadable);
+                states.push(DeviceCode::Unreadable);
             }
         }
     }
-    outcome.file.read_in_full &= !states.contains(&DeviceState::Unreadable);
+    outcome.file.read_in_full &= !states.contains(&DeviceCode::Unreadable);
     outcome.file.device_code = overall(&states);
     leave_out_prelinked(&mut outcome.file.images);
     outcome.file.totals = Totals::of(&outcome.file.images);
@@ -151,7 +151,7 @@ impl FileOutcome {
         &mut self,
         artifact: &Artifact<'_>,
         external: Option<&Arc<str>>,
-        states: &mut Vec<DeviceState>,
+        states: &mut Vec<DeviceCode>,
         options: &Options,
         progress: &dyn Progress,
     ) {
@@ -161,7 +161,7 @@ impl FileOutcome {
                     .members
                     .push((Arc::clone(name), member.data.len() as u64));
             }
-            states.push(state_of(member.device_code));
+            states.push(member.device_code);
         }
         self.file.unattributed_bytes += artifact.unattributed_bytes;
         for defect in &artifact.defects {
@@ -353,27 +353,17 @@ fn leave_out_prelinked(images: &mut [ImageReport]) {
     }
 }
 
-fn state_of(code: DeviceCode) -> DeviceState {
-    match code {
-        DeviceCode::Present => DeviceState::Present,
-        DeviceCode::PtxOnly => DeviceState::PtxOnly,
-        DeviceCode::LtoOnly => DeviceState::LtoOnly,
-        DeviceCode::None => DeviceState::None,
-        DeviceCode::Unreadable => DeviceState::Unreadable,
-    }
-}
-
 /// The state of a file from those of its members: what could not be read outweighs everything.
-fn overall(states: &[DeviceState]) -> DeviceState {
+fn overall(states: &[DeviceCode]) -> DeviceCode {
     [
-        DeviceState::Unreadable,
-        DeviceState::Present,
-        DeviceState::PtxOnly,
-        DeviceState::LtoOnly,
+        DeviceCode::Unreadable,
+        DeviceCode::Present,
+        DeviceCode::PtxOnly,
+        DeviceCode::LtoOnly,
     ]
     .into_iter()
     .find(|state| states.contains(state))
-    .unwrap_or(DeviceState::None)
+    .unwrap_or(DeviceCode::None)
 }
 
 fn converter_in_ptx_text(expectation: &Expectation, paths: &[PathBuf]) -> Finding {

@@ -6,9 +6,9 @@ use blockgate_audit::Options;
 use blockgate_audit::render::{self, HumanOptions, Mnemonics};
 use blockgate_expect::Expectation;
 use blockgate_findings::ExitStatus;
-use clap::ValueEnum;
 use regex::Regex;
 
+use crate::Format;
 use crate::progress::Bar;
 use crate::terminal;
 
@@ -46,7 +46,7 @@ pub struct Args {
     #[arg(long, conflicts_with_all = ["expect", "sass", "sass_histogram", "kernels"])]
     list_only: bool,
 
-    /// How to print the report.
+    /// How to print the report; JSON is schema `blockgate.audit/1`.
     #[arg(long, value_enum, default_value_t = Format::Human)]
     format: Format,
 
@@ -57,14 +57,6 @@ pub struct Args {
     /// No progress bar.
     #[arg(long, short)]
     quiet: bool,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum Format {
-    /// A table.
-    Human,
-    /// Schema `blockgate.audit/1`.
-    Json,
 }
 
 /// Audits the files and prints the report to standard output.

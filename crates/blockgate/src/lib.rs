@@ -7,8 +7,11 @@
 )]
 
 pub mod audit;
+mod format;
 mod progress;
 mod terminal;
+
+pub use format::Format;
 
 use blockgate_findings::ExitStatus;
 use clap::{Parser, Subcommand};

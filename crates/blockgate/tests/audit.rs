@@ -259,7 +259,10 @@ fn a_specific_image_without_the_conversion_is_caught() {
         "--expect",
         r"sass(F2FP\.SATFINITE\.E2M1)@sm_103a > 0",
     ];
-    check(&arguments, 1, &expect![[r#"
+    check(
+        &arguments,
+        1,
+        &expect![[r#"
         cases/c23.o: elf-relocatable, 21.8 KiB, device code: present, 3 images
          arch     kind   images  kernels  instructions  E2M1   stored     size
          sm_100f  cubin       1        1            16     0  4.9 KiB  4.9 KiB
@@ -268,7 +271,8 @@ fn a_specific_image_without_the_conversion_is_caught() {
 
         holds: sass(F2FP\.SATFINITE\.E2M1)@sm_100a > 0 (found 1)
         fails: sass(F2FP\.SATFINITE\.E2M1)@sm_103a > 0 (found 0)
-    "#]]);
+    "#]],
+    );
 }
 
 #[test]

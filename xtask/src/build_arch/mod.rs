@@ -32,6 +32,7 @@ use std::io::Write as _;
 use std::path::PathBuf;
 
 use anyhow::Context as _;
+use blockgate::Format;
 use blockgate_arch::ToolkitRequirement;
 use blockgate_expect::Glob;
 use blockgate_findings::{ExitStatus, Severity};
@@ -87,14 +88,6 @@ pub(crate) struct Args {
     /// Compile everything again instead of what changed.
     #[arg(long)]
     fresh: bool,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
-enum Format {
-    /// A table.
-    Human,
-    /// Schema `blockgate.build/1`, the same as in summary.json.
-    Json,
 }
 
 pub(crate) fn run(args: &Args, context: &Context) -> anyhow::Result<ExitStatus> {
