@@ -80,6 +80,10 @@ const STEPS: &[Step] = &[
         work: Work::Xtask(&["docs", "--check"]),
     },
     Step {
+        name: "gates",
+        work: Work::Xtask(&["gates"]),
+    },
+    Step {
         name: "build-arch",
         work: Work::Xtask(&["build-arch"]),
     },
