@@ -16,11 +16,13 @@ pub struct Totals {
     pub ptx: Vec<ArchCount>,
     /// LTO-IR and unknown images.
     pub other: Vec<ArchCount>,
+    /// Images whose architecture could not be told, which are in none of the tables.
+    pub unknown_arch: u64,
     /// Relocatable images that are left out of everything else here.
     pub left_out: u64,
     /// Instructions; no row for an architecture with an image whose instructions cannot be counted.
     pub instructions: Vec<ArchCount>,
-    /// Instructions by mnemonic.
+    /// Instructions by mnemonic; no row for an architecture with an image whose instructions cannot be counted.
     pub sass: Vec<(Arch, Histogram)>,
     /// Kernels (entry functions).
     pub kernels: Vec<ArchCount>,
@@ -56,7 +58,10 @@ impl Totals {
                 totals.left_out += 1;
                 continue;
             }
-            let Some(arch) = image.arch else { continue };
+            let Some(arch) = image.arch else {
+                totals.unknown_arch += 1;
+                continue;
+            };
             match image.kind {
                 ImageKind::Cubin => {
                     add(&mut totals.cubins, arch, 1);
@@ -75,6 +80,7 @@ impl Totals {
             bytes.size += image.size_bytes.unwrap_or(0);
         }
         totals.instructions.retain(|row| !uncountable.contains(&row.arch));
+        totals.sass.retain(|(arch, _)| !uncountable.contains(arch));
         for rows in [
             &mut totals.cubins,
             &mut totals.ptx,

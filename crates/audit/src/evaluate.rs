@@ -1,7 +1,7 @@
 //! Expectations against what was found.
 
 use blockgate_arch::Arch;
-use blockgate_expect::{Expectation, Subject};
+use blockgate_expect::{ArchPattern, Expectation, Subject};
 use blockgate_fatbin::ImageKind;
 use blockgate_findings::ExitStatus;
 
@@ -73,19 +73,9 @@ fn count(index: usize, expectation: &Expectation, files: &[FileReport]) -> Resul
             .filter(|image| image.counted && selects(expectation, image.member.as_deref()))
     };
     match &expectation.subject {
-        Subject::Cubins(pattern) => {
-            Ok(tally(images().filter(|image| {
-                image.is_cubin() && image.arch.is_some_and(|arch| pattern.matches(arch))
-            })))
-        }
-        Subject::Ptx(pattern) => Ok(tally(images().filter(|image| {
-            image.kind == ImageKind::Ptx && image.arch.is_some_and(|arch| pattern.matches(arch))
-        }))),
-        Subject::Images(pattern) => {
-            Ok(tally(images().filter(|image| {
-                image.arch.is_some_and(|arch| pattern.matches(arch))
-            })))
-        }
+        Subject::Cubins(pattern) => of_arch(images(), &[ImageKind::Cubin], pattern),
+        Subject::Ptx(pattern) => of_arch(images(), &[ImageKind::Ptx], pattern),
+        Subject::Images(pattern) => of_arch(images(), &[ImageKind::Cubin, ImageKind::Ptx], pattern),
         Subject::Sass {
             mnemonic: pattern,
             arch,
@@ -143,8 +133,21 @@ fn has_member(file: &FileReport, expectation: &Expectation) -> bool {
         .any(|(name, _)| selects(expectation, Some(name)))
 }
 
-fn tally<T>(images: impl Iterator<Item = T>) -> u64 {
-    images.count() as u64
+/// How many images of these kinds are for an architecture that the pattern names.
+fn of_arch<'a>(
+    images: impl Iterator<Item = &'a ImageReport>,
+    kinds: &[ImageKind],
+    pattern: &ArchPattern,
+) -> Result<u64, String> {
+    images
+        .filter(|image| kinds.contains(&image.kind))
+        .try_fold(0, |sum: u64, image| match image.arch {
+            Some(arch) => Ok(sum + u64::from(pattern.matches(arch))),
+            None => Err(format!(
+                "nothing says which architecture {} is for",
+                describe(image)
+            )),
+        })
 }
 
 fn describe(image: &ImageReport) -> String {

@@ -29,7 +29,23 @@ impl Bytes {
     /// # Errors
     /// When the file cannot be opened or read, is a folder, or is a stream of more than 4 GiB.
     pub fn open(path: &Path) -> io::Result<Self> {
-        let mut file = File::open(path)?;
+        Self::of(File::open(path)?, true)
+    }
+
+    /// Maps the regular file at `path`. A name that comes out of an input may lead anywhere, and a pipe or a device
+    /// would be read without end.
+    ///
+    /// # Errors
+    /// When the file cannot be opened or read, or is no regular file.
+    pub fn open_regular(path: &Path) -> io::Result<Self> {
+        // Opening a pipe waits for its writer, so the kind is asked first.
+        if !std::fs::metadata(path)?.is_file() {
+            return Err(io::Error::new(io::ErrorKind::InvalidInput, "is no regular file"));
+        }
+        Self::of(File::open(path)?, false)
+    }
+
+    fn of(mut file: File, stream: bool) -> io::Result<Self> {
         let metadata = file.metadata()?;
         if metadata.is_dir() {
             return Err(io::Error::new(
@@ -42,6 +58,9 @@ impl Bytes {
             // is trusted twice. A file that another process cuts short while it is mapped ends this process
             // with SIGBUS, which is the ordinary contract of tools that map their inputs.
             return unsafe { Mmap::map(&file) }.map(Self::Mapped);
+        }
+        if !metadata.is_file() && !stream {
+            return Err(io::Error::new(io::ErrorKind::InvalidInput, "is no regular file"));
         }
         let mut bytes = Vec::new();
         file.by_ref().take(MAX_STREAM_BYTES + 1).read_to_end(&mut bytes)?;

@@ -1,5 +1,6 @@
 //! Printers: functions from a report to a writer.
 
+mod demangle;
 mod human;
 mod json;
 mod units;

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use blockgate_expect::{Expectation, Pattern, Subject};
-use blockgate_fatbin::{Artifact, DeviceCode, Image, ImageKind, InspectOptions, Limits};
+use blockgate_fatbin::{Artifact, Defect, DeviceCode, Image, ImageKind, InspectOptions, Limits};
 use blockgate_findings::{ArtifactPlace, Finding, Location, Severity};
 use rayon::prelude::*;
 
@@ -105,11 +105,7 @@ fn audit_file(path: &Path, options: &Options, progress: &dyn Progress) -> FileOu
     let artifact = match blockgate_fatbin::read(&bytes, &options.limits) {
         Ok(artifact) => artifact,
         Err(error) => {
-            outcome.cannot_read(
-                error.member().map(ToString::to_string),
-                Some(error.offset()),
-                what(&error),
-            );
+            outcome.defect(&error.into_defect("unreadable"), None);
             return outcome;
         }
     };
@@ -117,29 +113,49 @@ fn audit_file(path: &Path, options: &Options, progress: &dyn Progress) -> FileOu
     outcome.file.read_in_full = true;
     let mut states = Vec::new();
     outcome.take(&artifact, None, &mut states, options, progress);
+    let mut opened = BTreeSet::new();
     for external in &artifact.external {
         // Members of a thin archive are named relative to the folder that the archive lies in.
         let member_path = path.parent().unwrap_or(Path::new("")).join(&external.path);
         let name: Arc<str> = external.path.as_str().into();
-        let member_bytes = match Bytes::open(&member_path) {
+        let mut refuse = |outcome: &mut FileOutcome, offset_bytes: u64, message: String| {
+            outcome.cannot_read(Some(name.to_string()), Some(offset_bytes), message);
+            states.push(DeviceCode::Unreadable);
+        };
+        // A header of a few bytes must not cost the reading of a large file again.
+        if !opened.insert(external.path.as_str()) {
+            refuse(
+                &mut outcome,
+                external.offset,
+                "the thin archive names this file twice".to_owned(),
+            );
+            continue;
+        }
+        let member_bytes = match Bytes::open_regular(&member_path) {
             Ok(bytes) => bytes,
             Err(error) => {
                 let message = format!("the thin archive's member cannot be opened: {error}");
-                outcome.cannot_read(Some(name.to_string()), Some(external.offset), message);
-                states.push(DeviceCode::Unreadable);
+                refuse(&mut outcome, external.offset, message);
                 continue;
             }
         };
         match blockgate_fatbin::read(&member_bytes, &options.limits) {
-            Ok(artifact) => outcome.take(&artifact, Some(&name), &mut states, options, progress),
+            Ok(artifact) if artifact.external.is_empty() => {
+                outcome.take(&artifact, Some(&name), &mut states, options, progress);
+            }
+            Ok(_) => {
+                let message = "a thin archive in a thin archive is not followed".to_owned();
+                refuse(&mut outcome, external.offset, message);
+            }
             Err(error) => {
-                outcome.cannot_read(Some(name.to_string()), Some(error.offset()), what(&error));
+                outcome.defect(&error.into_defect("unreadable"), Some(&name));
                 states.push(DeviceCode::Unreadable);
             }
         }
     }
     outcome.file.read_in_full &= !states.contains(&DeviceCode::Unreadable);
     outcome.file.device_code = overall(&states);
+    outcome.name_unknown_kinds();
     leave_out_prelinked(&mut outcome.file.images);
     outcome.file.totals = Totals::of(&outcome.file.images);
     outcome
@@ -169,7 +185,7 @@ impl FileOutcome {
             self.defect(defect, external);
         }
         progress.found(artifact.images.len() as u64);
-        let inspected: Vec<(ImageReport, Vec<Trouble>)> = artifact
+        let inspected: Vec<(ImageReport, Vec<Defect>)> = artifact
             .images
             .par_iter()
             .map(|image| {
@@ -178,22 +194,15 @@ impl FileOutcome {
                 result
             })
             .collect();
-        for (image, troubles) in inspected {
+        for (image, defects) in inspected {
             self.file.images.push(image);
-            for trouble in troubles {
-                match trouble {
-                    Trouble::Unreadable(error) => {
-                        let member = external
-                            .map(ToString::to_string)
-                            .or(error.member().map(ToString::to_string));
-                        self.cannot_read(member, Some(error.offset()), what(&error));
-                    }
-                    Trouble::Defect(defect) => self.defect(&defect, external),
-                }
+            for defect in defects {
+                self.defect(&defect, external);
             }
         }
     }
 
+    /// Something that could not be opened, or that is not followed.
     fn cannot_read(&mut self, member: Option<String>, offset_bytes: Option<u64>, message: String) {
         self.unreadable = true;
         self.findings.push(Finding {
@@ -206,7 +215,7 @@ impl FileOutcome {
         });
     }
 
-    fn defect(&mut self, defect: &blockgate_fatbin::Defect, external: Option<&Arc<str>>) {
+    fn defect(&mut self, defect: &Defect, external: Option<&Arc<str>>) {
         let severity = match defect.severity {
             blockgate_fatbin::DefectSeverity::Error => Severity::Error,
             blockgate_fatbin::DefectSeverity::Warning => Severity::Warning,
@@ -219,7 +228,36 @@ impl FileOutcome {
             severity,
             message: format!("expected {}, found {}", defect.expected, defect.found),
             location: self.place(member, Some(defect.offset)),
-            notes: Vec::new(),
+            notes: defect
+                .image_offset
+                .map(|offset| format!("byte {offset:#x} of the decompressed image"))
+                .into_iter()
+                .collect(),
+            fix: None,
+        });
+    }
+
+    /// An image of a kind that the reader does not know could be anything, machine code included.
+    fn name_unknown_kinds(&mut self) {
+        let kinds: BTreeSet<u16> = self
+            .file
+            .images
+            .iter()
+            .filter_map(|image| match image.kind {
+                ImageKind::Unknown(kind) => Some(kind),
+                _ => None,
+            })
+            .collect();
+        if kinds.is_empty() {
+            return;
+        }
+        let kinds: Vec<String> = kinds.iter().map(|kind| format!("{kind:#x}")).collect();
+        self.findings.push(Finding {
+            rule: "unknown-kind",
+            severity: Severity::Warning,
+            message: format!("images of a kind that is not known: {}", kinds.join(", ")),
+            location: self.place(None, None),
+            notes: vec!["they are listed and not looked into".to_owned()],
             fix: None,
         });
     }
@@ -233,18 +271,8 @@ impl FileOutcome {
     }
 }
 
-/// The error without its place, which the finding has in fields of its own.
-fn what(error: &blockgate_fatbin::Error) -> String {
-    format!("expected {}, found {}", error.expected(), error.found())
-}
-
-enum Trouble {
-    Unreadable(blockgate_fatbin::Error),
-    Defect(blockgate_fatbin::Defect),
-}
-
 /// Inspects one image. The report row exists whatever happens, so that nothing that is in the file goes missing.
-fn inspect(image: &Image<'_>, external: Option<&Arc<str>>, options: &Options) -> (ImageReport, Vec<Trouble>) {
+fn inspect(image: &Image<'_>, external: Option<&Arc<str>>, options: &Options) -> (ImageReport, Vec<Defect>) {
     let mut row = ImageReport {
         member: external.or(image.member.as_ref()).cloned(),
         section: image.section,
@@ -266,12 +294,12 @@ fn inspect(image: &Image<'_>, external: Option<&Arc<str>>, options: &Options) ->
         kernels: Vec::new(),
         ptx_matches: vec![None; options.expectations.len()],
     };
-    let mut troubles = Vec::new();
+    let mut defects = Vec::new();
     // LTO-IR and unknown kinds are listed, never unpacked. A bare cubin or PTX file has no entry header that
     // would name its architecture, so that one is inspected even for a listing.
     let opaque = !matches!(image.kind, ImageKind::Cubin | ImageKind::Ptx);
     if opaque || (options.list_only && image.declared.is_some()) {
-        return (row, troubles);
+        return (row, defects);
     }
     match image.inspect(
         &options.limits,
@@ -303,21 +331,20 @@ fn inspect(image: &Image<'_>, external: Option<&Arc<str>>, options: &Options) ->
                     })
                     .collect();
             }
-            troubles.extend(inspection.defects.into_iter().map(Trouble::Defect));
+            defects.extend(inspection.defects);
         }
-        Err(error) => troubles.push(Trouble::Unreadable(error)),
+        Err(error) => {
+            defects.push(error.into_defect("unreadable-image"));
+            return (row, defects);
+        }
     }
-    if image.kind == ImageKind::Ptx
-        && troubles
-            .iter()
-            .all(|trouble| matches!(trouble, Trouble::Defect(_)))
-    {
-        search_ptx(image, options, &mut row, &mut troubles);
+    if image.kind == ImageKind::Ptx {
+        search_ptx(image, options, &mut row, &mut defects);
     }
-    (row, troubles)
+    (row, defects)
 }
 
-fn search_ptx(image: &Image<'_>, options: &Options, row: &mut ImageReport, troubles: &mut Vec<Trouble>) {
+fn search_ptx(image: &Image<'_>, options: &Options, row: &mut ImageReport, defects: &mut Vec<Defect>) {
     let patterns: Vec<(usize, &Pattern)> = options
         .expectations
         .iter()
@@ -337,7 +364,7 @@ fn search_ptx(image: &Image<'_>, options: &Options, row: &mut ImageReport, troub
                 row.ptx_matches[index] = Some(pattern.count_in(&text) as u64);
             }
         }
-        Err(error) => troubles.push(Trouble::Unreadable(error)),
+        Err(error) => defects.push(error.into_defect("unreadable-image")),
     }
 }
 

@@ -81,111 +81,112 @@ fn machine_output_is_versioned_and_raw() {
         &["toolkits/x_121a.fatbin", "--format", "json", "--sass", "^EXIT$"],
         0,
         &expect![[r#"
-        {
-          "schema": "blockgate.audit/1",
-          "inputs": [
             {
-              "path": "toolkits/x_121a.fatbin",
-              "format": "fatbin",
-              "size": 10016,
-              "device_code": "present",
-              "images": [
+              "schema": "blockgate.audit/1",
+              "inputs": [
                 {
-                  "member": null,
-                  "section": null,
-                  "region": 0,
-                  "offset": 16,
-                  "kind": "ptx",
-                  "arch": "sm_121",
-                  "arch_certain": true,
-                  "relocatable": false,
-                  "counted": true,
-                  "compression": "zstd",
-                  "stored_size": 462,
-                  "size": 1239,
-                  "toolkit": null,
-                  "kernels": 2,
-                  "instructions": null,
-                  "sass": {}
-                },
-                {
-                  "member": null,
-                  "section": null,
-                  "region": 0,
-                  "offset": 560,
-                  "kind": "cubin",
-                  "arch": "sm_121a",
-                  "arch_certain": true,
-                  "relocatable": false,
-                  "counted": true,
-                  "compression": "none",
-                  "stored_size": 8800,
-                  "size": 8800,
-                  "toolkit": "13.0.88",
-                  "kernels": 2,
-                  "instructions": 56,
-                  "sass": {
-                    "EXIT": 2
+                  "path": "toolkits/x_121a.fatbin",
+                  "format": "fatbin",
+                  "size": 10016,
+                  "device_code": "present",
+                  "images": [
+                    {
+                      "member": null,
+                      "section": null,
+                      "region": 0,
+                      "offset": 16,
+                      "kind": "ptx",
+                      "arch": "sm_121",
+                      "arch_certain": true,
+                      "relocatable": false,
+                      "counted": true,
+                      "compression": "zstd",
+                      "stored_size": 462,
+                      "size": 1239,
+                      "toolkit": null,
+                      "kernels": 2,
+                      "instructions": null,
+                      "sass": {}
+                    },
+                    {
+                      "member": null,
+                      "section": null,
+                      "region": 0,
+                      "offset": 560,
+                      "kind": "cubin",
+                      "arch": "sm_121a",
+                      "arch_certain": true,
+                      "relocatable": false,
+                      "counted": true,
+                      "compression": "none",
+                      "stored_size": 8800,
+                      "size": 8800,
+                      "toolkit": "13.0.88",
+                      "kernels": 2,
+                      "instructions": 56,
+                      "sass": {
+                        "EXIT": 2
+                      }
+                    },
+                    {
+                      "member": null,
+                      "section": null,
+                      "region": 0,
+                      "offset": 9472,
+                      "kind": "ptx",
+                      "arch": "sm_121a",
+                      "arch_certain": true,
+                      "relocatable": false,
+                      "counted": true,
+                      "compression": "zstd",
+                      "stored_size": 463,
+                      "size": 1240,
+                      "toolkit": null,
+                      "kernels": 2,
+                      "instructions": null,
+                      "sass": {}
+                    }
+                  ],
+                  "totals": {
+                    "cubins": {
+                      "sm_121a": 1
+                    },
+                    "ptx": {
+                      "sm_121": 1,
+                      "sm_121a": 1
+                    },
+                    "other": {},
+                    "unknown_arch": 0,
+                    "left_out": 0,
+                    "kernels": {
+                      "sm_121a": 2
+                    },
+                    "instructions": {
+                      "sm_121a": 56
+                    },
+                    "sass": {
+                      "sm_121a": {
+                        "EXIT": 2
+                      }
+                    },
+                    "bytes": {
+                      "sm_121": {
+                        "stored": 462,
+                        "size": 1239
+                      },
+                      "sm_121a": {
+                        "stored": 9263,
+                        "size": 10040
+                      }
+                    },
+                    "unattributed_bytes": 0
                   }
-                },
-                {
-                  "member": null,
-                  "section": null,
-                  "region": 0,
-                  "offset": 9472,
-                  "kind": "ptx",
-                  "arch": "sm_121a",
-                  "arch_certain": true,
-                  "relocatable": false,
-                  "counted": true,
-                  "compression": "zstd",
-                  "stored_size": 463,
-                  "size": 1240,
-                  "toolkit": null,
-                  "kernels": 2,
-                  "instructions": null,
-                  "sass": {}
                 }
               ],
-              "totals": {
-                "cubins": {
-                  "sm_121a": 1
-                },
-                "ptx": {
-                  "sm_121": 1,
-                  "sm_121a": 1
-                },
-                "other": {},
-                "left_out": 0,
-                "kernels": {
-                  "sm_121a": 2
-                },
-                "instructions": {
-                  "sm_121a": 56
-                },
-                "sass": {
-                  "sm_121a": {
-                    "EXIT": 2
-                  }
-                },
-                "bytes": {
-                  "sm_121": {
-                    "stored": 462,
-                    "size": 1239
-                  },
-                  "sm_121a": {
-                    "stored": 9263,
-                    "size": 10040
-                  }
-                },
-                "unattributed_bytes": 0
-              }
+              "expectations": [],
+              "findings": []
             }
-          ],
-          "expectations": [],
-          "findings": []
-        }
-    "#]],
+        "#]],
     );
 }
 
@@ -311,22 +312,24 @@ fn what_cannot_be_disassembled_is_listed_and_fails_only_who_asks() {
         &["cubins/e_124_50.cubin"],
         0,
         &expect![[r#"
-        cubins/e_124_50.cubin: cubin, 1.9 KiB, device code: present, 1 image
-         arch   kind   images  kernels  instructions  E2M1   stored     size
-         sm_50  cubin       1        1             –     –  1.9 KiB  1.9 KiB
+            cubins/e_124_50.cubin: cubin, 1.9 KiB, device code: present, 1 image
+             arch   kind   images  kernels  instructions  E2M1   stored     size
+             sm_50  cubin       1        1             –     –  1.9 KiB  1.9 KiB
+            not disassembled: 1 of the cubins, which no count here includes
 
-    "#]],
+        "#]],
     );
     check(
         &["cubins/e_124_50.cubin", "--expect", "sass(.) == 0"],
         3,
         &expect![[r#"
-        cubins/e_124_50.cubin: cubin, 1.9 KiB, device code: present, 1 image
-         arch   kind   images  kernels  instructions  E2M1   stored     size
-         sm_50  cubin       1        1             –     –  1.9 KiB  1.9 KiB
+            cubins/e_124_50.cubin: cubin, 1.9 KiB, device code: present, 1 image
+             arch   kind   images  kernels  instructions  E2M1   stored     size
+             sm_50  cubin       1        1             –     –  1.9 KiB  1.9 KiB
+            not disassembled: 1 of the cubins, which no count here includes
 
-        not checked: sass(.) == 0 (instructions of the sm_50 cubin image (offset 0x0) cannot be counted)
-    "#]],
+            not checked: sass(.) == 0 (instructions of the sm_50 cubin image (offset 0x0) cannot be counted)
+        "#]],
     );
 }
 
@@ -352,10 +355,11 @@ fn a_damaged_image_hides_no_other_and_no_count() {
              sm_100f  ptx         1        1             –     –    287 B    557 B
              sm_121   ptx         1        1             –     –    286 B    556 B
              sm_121a  ptx         1        1             –     –    341 B    637 B
+            not disassembled: 1 of the cubins, which no count here includes
 
             holds: sass(.)@sm_90a > 0 (found 24)
             not checked: sass(.)@sm_121a > 0 (instructions of the sm_121a cubin image (offset 0x10) cannot be counted)
-            edge/z_corrupt.fatbin at offset 0x80: error[unreadable]: expected zstd data that decompresses to 0x14d0 bytes, found 0x4fc bytes that do not: Data corruption detected
+            edge/z_corrupt.fatbin at offset 0x80: error[unreadable-image]: expected zstd data that decompresses to 0x14d0 bytes, found 0x4fc bytes that do not: Data corruption detected
         "#]],
     );
 }
@@ -407,17 +411,27 @@ fn a_member_of_a_thin_archive_that_is_gone_is_unreadable() {
     );
 }
 
-#[test]
-fn members_of_a_thin_archive_are_opened_beside_it() {
+/// A folder with the thin archive and its first member, whose second member `k.cubin` is missing.
+fn thin_archive() -> (tempfile::TempDir, PathBuf) {
     let folder = tempfile::tempdir().unwrap();
     for (fixture, name) in [
         ("archives/thin.a", "thin.a"),
         ("cases/a05_combined.o", "a_member_with_a_long_name.cu.o"),
-        ("cubins/e_130_90a.cubin", "k.cubin"),
     ] {
         std::fs::copy(fixtures().join(fixture), folder.path().join(name)).unwrap();
     }
     let archive = folder.path().join("thin.a");
+    (folder, archive)
+}
+
+#[test]
+fn members_of_a_thin_archive_are_opened_beside_it() {
+    let (folder, archive) = thin_archive();
+    std::fs::copy(
+        fixtures().join("cubins/e_130_90a.cubin"),
+        folder.path().join("k.cubin"),
+    )
+    .unwrap();
     let output = audit(&[
         archive.to_str().unwrap(),
         "--expect",
@@ -430,6 +444,23 @@ fn members_of_a_thin_archive_are_opened_beside_it() {
     let printed = String::from_utf8(output.stdout).unwrap();
     assert_eq!(output.status.code(), Some(0), "{printed}");
     assert_eq!(printed.matches("holds: ").count(), 3, "{printed}");
+}
+
+#[test]
+fn a_member_of_a_thin_archive_must_be_a_file_with_code() {
+    let (folder, archive) = thin_archive();
+    let member = folder.path().join("k.cubin");
+    let unreadable = |because: &str| {
+        let output = audit(&[archive.to_str().unwrap(), "--expect", "cubins(*) == 2"]);
+        let printed = String::from_utf8(output.stdout).unwrap();
+        assert_eq!(output.status.code(), Some(3), "{printed}");
+        assert!(printed.contains(because), "{printed}");
+    };
+    std::fs::create_dir(&member).unwrap();
+    unreadable("is no regular file");
+    std::fs::remove_dir(&member).unwrap();
+    std::fs::copy(&archive, &member).unwrap();
+    unreadable("a thin archive in a thin archive is not followed");
 }
 
 #[test]

@@ -50,7 +50,13 @@ impl FromStr for ArchPattern {
     type Err = ExpectationError;
 
     fn from_str(text: &str) -> Result<Self, ExpectationError> {
-        normalize(text)
+        // A name that no architecture can have would match nothing, and "nothing" would then look like an answer.
+        let token = if text.contains('*') {
+            normalize(text)
+        } else {
+            text.parse::<Arch>().ok().map(|arch| arch.token().to_string())
+        };
+        token
             .map(|token| Self { token })
             .ok_or_else(|| ExpectationError::new(text, 0..text.len(), Expected::Architecture))
     }
@@ -66,7 +72,7 @@ impl fmt::Display for ArchPattern {
     }
 }
 
-/// `12*a` of every accepted spelling, or `None`.
+/// `12*a` of every accepted spelling of a pattern with `*`, or `None`.
 fn normalize(text: &str) -> Option<String> {
     let bare = ["sm_", "compute_"]
         .iter()
@@ -85,10 +91,7 @@ fn normalize(text: &str) -> Option<String> {
         .chars()
         .chain(minor.chars())
         .all(|char| char.is_ascii_digit() || char == '*');
-    let wild = number.contains('*');
-    // Names have at least two digits and no leading zero; longer ones than the type can hold match nothing.
-    let long_enough = wild || (2..=6).contains(&(major.len() + minor.len()));
-    (digits && !number.is_empty() && long_enough && !number.starts_with('0') && number.len() <= 16)
+    (digits && !number.is_empty() && !number.starts_with('0') && number.len() <= 16)
         .then(|| format!("{major}{minor}{suffix}"))
 }
 
@@ -148,6 +151,10 @@ mod tests {
             "12.",
             "012",
             "sm-121",
+            "sm_12",
+            "sm_90f",
+            "sm_80a",
+            "sm_1210",
             "1234567",
         ] {
             assert!(text.parse::<ArchPattern>().is_err(), "{text}");

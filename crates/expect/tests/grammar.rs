@@ -198,8 +198,12 @@ fn the_converter_in_ptx_text_is_noticed() {
     }
 }
 
+/// A name that an architecture can have, or a pattern.
 fn arch_text() -> impl Strategy<Value = String> {
-    "(sm_|compute_)?[1-9*][0-9*]{1,3}[af]?"
+    prop_oneof![
+        "(sm_|compute_)?(75|8[0-9]|90a?|1[0-9]{2}[af]?)",
+        "(sm_|compute_)?[1-9*][0-9*]{0,2}\\*[af]?",
+    ]
 }
 
 fn regex_text() -> impl Strategy<Value = String> {

@@ -4,4 +4,4 @@ mod human;
 #[cfg(feature = "json")]
 pub mod json;
 
-pub use human::{Palette, human};
+pub use human::{Palette, human, printable};

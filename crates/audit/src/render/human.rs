@@ -4,12 +4,13 @@ use std::collections::BTreeMap;
 use std::io::{self, Write};
 
 use blockgate_arch::Arch;
-use blockgate_fatbin::Histogram;
+use blockgate_fatbin::{Histogram, ImageKind};
 use blockgate_findings::Severity;
-use blockgate_findings::render::Palette;
+use blockgate_findings::render::{Palette, printable};
 use comfy_table::{CellAlignment, ContentArrangement, Table, presets};
 use regex::Regex;
 
+use super::demangle::demangled;
 use super::json::Mnemonics;
 use super::units::{bytes, count};
 use crate::E2M1_CONVERSION;
@@ -50,7 +51,7 @@ fn write_file(out: &mut dyn Write, file: &FileReport, options: &HumanOptions) ->
     writeln!(
         out,
         "{}: {}, {}, device code: {}, {images}",
-        options.palette.strong(&file.path),
+        options.palette.strong(&printable(&file.path)),
         file.format,
         bytes(file.size_bytes),
         file.device_code.as_str(),
@@ -84,6 +85,17 @@ fn write_file(out: &mut dyn Write, file: &FileReport, options: &HumanOptions) ->
         writeln!(
             out,
             "uncertain: {uncertain} images without a note could be plain or family-specific"
+        )?;
+    }
+    let uncounted = file
+        .images
+        .iter()
+        .filter(|image| image.counted && image.is_cubin() && image.instructions.is_none())
+        .count();
+    if uncounted > 0 && !options.list_only {
+        writeln!(
+            out,
+            "not disassembled: {uncounted} of the cubins, which no count here includes"
         )?;
     }
     if !options.list_only {
@@ -184,11 +196,11 @@ impl Row {
 }
 
 fn kind_rank(image: &ImageReport) -> u8 {
-    match image.kind.as_str() {
-        "cubin" => 0,
-        "ptx" => 1,
-        "lto-ir" => 2,
-        _ => 3,
+    match image.kind {
+        ImageKind::Cubin => 0,
+        ImageKind::Ptx => 1,
+        ImageKind::LtoIr => 2,
+        ImageKind::Unknown(_) => 3,
     }
 }
 
@@ -238,7 +250,12 @@ fn write_kernels(out: &mut dyn Write, file: &FileReport, mnemonics: &Mnemonics) 
             .member
             .as_ref()
             .map_or_else(String::new, |member| format!(" of {member}"));
-        writeln!(out, "{arch}{member}, offset {:#x}:", image.offset_bytes)?;
+        writeln!(
+            out,
+            "{arch}{}, offset {:#x}:",
+            printable(&member),
+            image.offset_bytes
+        )?;
         for kernel in &image.kernels {
             let instructions = kernel.instructions.map_or_else(|| "–".to_owned(), count);
             write!(
@@ -253,18 +270,10 @@ fn write_kernels(out: &mut dyn Write, file: &FileReport, mnemonics: &Mnemonics) 
             {
                 write!(out, "{number} {mnemonic}  ")?;
             }
-            writeln!(out, "{}", demangled(&kernel.name))?;
+            writeln!(out, "{}", printable(&demangled(&kernel.name)))?;
         }
     }
     Ok(())
-}
-
-/// The name as a person wrote it, or as the compiler did where that cannot be told.
-fn demangled(name: &str) -> String {
-    cpp_demangle::Symbol::new(name)
-        .ok()
-        .and_then(|symbol| symbol.demangle().ok())
-        .unwrap_or_else(|| name.to_owned())
 }
 
 fn write_expectations(out: &mut dyn Write, report: &Report, palette: Palette) -> io::Result<()> {
@@ -280,7 +289,7 @@ fn write_expectations(out: &mut dyn Write, report: &Report, palette: Palette) ->
             }
             Outcome::NotChecked { reason } => {
                 let label = palette.severity(Severity::Error, "not checked:");
-                writeln!(out, "{label} {expression} ({reason})")?;
+                writeln!(out, "{label} {expression} ({})", printable(reason))?;
             }
         }
     }

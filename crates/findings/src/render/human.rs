@@ -1,5 +1,6 @@
 //! One finding a paragraph, for a terminal.
 
+use std::borrow::Cow;
 use std::io::{self, Write};
 
 use crate::{Finding, Location, Severity};
@@ -38,6 +39,23 @@ impl Palette {
     }
 }
 
+/// `text` as a terminal may show it. Names come out of files that anybody may have made, so control characters, which
+/// can move the cursor or rename the window, are written as escapes.
+pub fn printable(text: &str) -> Cow<'_, str> {
+    if !text.contains(|char: char| char.is_control()) {
+        return Cow::Borrowed(text);
+    }
+    let mut shown = String::with_capacity(text.len() + 8);
+    for char in text.chars() {
+        if char.is_control() {
+            shown.extend(char.escape_default());
+        } else {
+            shown.push(char);
+        }
+    }
+    Cow::Owned(shown)
+}
+
 /// Writes `path:place: severity[rule]: message`, then the notes, one a line.
 pub fn human(out: &mut dyn Write, findings: &[Finding], palette: Palette) -> io::Result<()> {
     for finding in findings {
@@ -45,12 +63,12 @@ pub fn human(out: &mut dyn Write, findings: &[Finding], palette: Palette) -> io:
         writeln!(
             out,
             "{}: {label}[{}]: {}",
-            place(&finding.location),
+            printable(&place(&finding.location)),
             finding.rule,
-            finding.message
+            printable(&finding.message)
         )?;
         for note in &finding.notes {
-            writeln!(out, "  note: {note}")?;
+            writeln!(out, "  note: {}", printable(note))?;
         }
         if let Some(fix) = &finding.fix {
             writeln!(out, "  fix: {}", fix.title)?;
@@ -79,8 +97,14 @@ fn place(location: &Location) -> String {
 mod tests {
     use expect_test::expect;
 
-    use super::{Palette, human};
+    use super::{Palette, human, printable};
     use crate::{ArtifactPlace, Finding, LineColumn, Location, Severity, TextPlace};
+
+    #[test]
+    fn control_characters_are_escaped() {
+        assert_eq!(printable("a\u{1b}[31m\nb"), r"a\u{1b}[31m\nb");
+        assert_eq!(printable("µ.o"), "µ.o");
+    }
 
     #[test]
     fn places_and_notes() {
