@@ -30,7 +30,9 @@ pub struct Args {
     #[arg(long = "expect", value_name = "EXPR", value_parser = parse_expectation)]
     expect: Vec<Expectation>,
 
-    /// Count instructions whose full mnemonic this finds a match in.
+    /// Count instructions whose mnemonic this finds a match in.
+    ///
+    /// Mnemonics are base names (`LDG`, `HMMA`); conversions (`F2FP`) have all their modifiers.
     #[arg(long, value_name = "REGEX")]
     sass: Vec<Regex>,
 

@@ -18,9 +18,9 @@ pub enum Subject {
     Ptx(ArchPattern),
     /// Machine-code and PTX images for an architecture.
     Images(ArchPattern),
-    /// Instructions by full mnemonic, in machine code for an architecture or for all.
+    /// Instructions by mnemonic as the reader spells it, in machine code for an architecture or for all.
     Sass {
-        /// Searched for in each full mnemonic.
+        /// Searched for in each mnemonic.
         mnemonic: Pattern,
         /// Where it is counted; everywhere if absent.
         arch: Option<ArchPattern>,

@@ -7,7 +7,7 @@
 //! cubins(ARCH) OP N        machine-code images for ARCH
 //! ptx(ARCH) OP N           PTX images for ARCH
 //! images(ARCH) OP N        both
-//! sass(REGEX)[@ARCH] OP N  instructions whose full mnemonic the expression finds, on ARCH or everywhere
+//! sass(REGEX)[@ARCH] OP N  instructions whose mnemonic the expression finds, on ARCH or everywhere
 //! ptx_text(REGEX) OP N     places in PTX text that the expression finds
 //! size OP BYTES            the artifact itself
 //! … in MEMBER-GLOB         the same, in members of that name only
