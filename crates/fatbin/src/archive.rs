@@ -4,10 +4,10 @@ use std::sync::Arc;
 
 use object::archive::Header;
 
-use crate::DefectSeverity;
 use crate::artifact::{DeviceCode, ExternalMember, FOREIGN, Reader};
 use crate::names::Names;
 use crate::view::{View, first_bytes};
+use blockgate_findings::Severity;
 
 const MAGIC: &[u8; 8] = b"!<arch>\n";
 const THIN_MAGIC: &[u8; 8] = b"!<thin>\n";
@@ -128,7 +128,7 @@ fn read_member<'a>(
             DeviceCode::Unreadable
         } else {
             defect.rule = "member-of-other-kind";
-            defect.severity = DefectSeverity::Info;
+            defect.severity = Severity::Info;
             DeviceCode::None
         };
         reader.defect(defect);

@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use blockgate_findings::Severity;
+
 use crate::error::{Defect, Defects, Error};
 use crate::image::{Image, ImageKind};
 use crate::view::{View, first_bytes};
@@ -176,7 +178,7 @@ impl<'a, 'l> Reader<'a, 'l> {
     }
 
     pub(crate) fn defect(&mut self, defect: Defect) {
-        self.errors += usize::from(defect.severity == crate::DefectSeverity::Error);
+        self.errors += usize::from(defect.severity == Severity::Error);
         self.defects.push(defect);
     }
 

@@ -2,13 +2,13 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use crate::DefectSeverity::Error as Unread;
 use crate::Limits;
 use crate::artifact::Reader;
 use crate::entry::{EntryHeader, EntryTexts, HEADER_BYTES};
 use crate::error::Error;
 use crate::image::{Image, Position, Stored};
 use crate::view::View;
+use blockgate_findings::Severity::Error as Unread;
 
 /// A payload that several images share.
 #[derive(Debug)]

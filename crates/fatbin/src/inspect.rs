@@ -4,7 +4,6 @@ use std::collections::HashSet;
 
 use blockgate_arch::{Arch, Scope, ToolkitVersion};
 
-use crate::DefectSeverity::{Info, Warning};
 use crate::cubin::Cubin;
 use crate::error::{Defect, Error, Place};
 use crate::image::{Image, ImageKind};
@@ -12,6 +11,7 @@ use crate::ptx::PtxFacts;
 use crate::sass::{Counter, Histogram, INSTRUCTION_BYTES};
 use crate::view::View;
 use crate::{Limits, sass};
+use blockgate_findings::Severity::{Info, Warning};
 
 /// What to look at.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

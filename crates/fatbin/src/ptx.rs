@@ -3,9 +3,9 @@
 use blockgate_arch::{Arch, Scope};
 use memchr::{memchr2, memmem};
 
-use crate::DefectSeverity::Warning;
 use crate::error::{Defect, Error};
 use crate::view::{View, first_bytes};
+use blockgate_findings::Severity::Warning;
 
 /// What a PTX text says of itself, outside comments and strings.
 ///

@@ -1,6 +1,6 @@
 //! Mutated inputs and the answer that each must get.
 
-use blockgate_fatbin::{DefectSeverity, DeviceCode, InspectOptions, Limits, read};
+use blockgate_fatbin::{DeviceCode, InspectOptions, Limits, Severity, read};
 use libtest_mimic::{Failed, Trial};
 
 use crate::support::fixtures;
@@ -13,17 +13,17 @@ struct Wanted {
     unreadable: usize,
     device_code: DeviceCode,
     /// Defects of the file, then of its images.
-    defects: &'static [(&'static str, DefectSeverity)],
+    defects: &'static [(&'static str, Severity)],
 }
 
-use DefectSeverity::{Error, Info, Warning};
 use DeviceCode::{None as Nothing, Present, PtxOnly, Unreadable};
+use Severity::{Error, Info, Warning};
 
 const fn wanted(
     file: &'static str,
     images: usize,
     device_code: DeviceCode,
-    defects: &'static [(&'static str, DefectSeverity)],
+    defects: &'static [(&'static str, Severity)],
 ) -> Wanted {
     Wanted {
         file,

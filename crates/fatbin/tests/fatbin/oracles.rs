@@ -5,9 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::Mutex;
 
-use blockgate_fatbin::{
-    Artifact, Cubin, DefectSeverity, FileFormat, ImageKind, InspectOptions, Limits, read,
-};
+use blockgate_fatbin::{Artifact, Cubin, FileFormat, ImageKind, InspectOptions, Limits, Severity, read};
 use libtest_mimic::{Failed, Trial};
 
 use crate::goldens::inputs;
@@ -195,7 +193,7 @@ fn has_errors(artifact: &Artifact<'_>) -> bool {
     artifact
         .defects
         .iter()
-        .any(|defect| defect.severity == DefectSeverity::Error)
+        .any(|defect| defect.severity == Severity::Error)
 }
 
 fn same<T: PartialEq + std::fmt::Debug>(theirs: &T, ours: &T, what: &str) -> Result<(), Failed> {
