@@ -71,15 +71,10 @@ fn parse(description: &View<'_>) -> Option<ToolNote> {
     Some(ToolNote {
         place: description.place(0),
         tool,
-        toolkit: toolkit_of(&version),
+        toolkit: ToolkitVersion::of_tool_text(&version),
         arch: arch_of(&command),
         command: command.trim().to_owned(),
     })
-}
-
-fn toolkit_of(version: &str) -> Option<ToolkitVersion> {
-    let exact = version.rsplit(" V").next()?;
-    exact.trim().parse().ok()
 }
 
 /// The architecture that a command line asks for, as `-arch sm_121a` or `-arch=sm_121a`.
@@ -97,7 +92,7 @@ fn arch_of(command: &str) -> Option<Arch> {
 
 #[cfg(test)]
 mod tests {
-    use super::{arch_of, toolkit_of};
+    use super::arch_of;
 
     #[test]
     fn command_lines_name_the_architecture_in_two_ways() {
@@ -111,15 +106,5 @@ mod tests {
             let arch = arch_of(command).map(|arch| arch.to_string());
             assert_eq!(arch.as_deref(), expected, "{command}");
         }
-    }
-
-    #[test]
-    fn versions_are_exact() {
-        let version = toolkit_of("Cuda compilation tools, release 13.0, V13.0.88");
-        assert_eq!(
-            version.map(|version| version.to_string()).as_deref(),
-            Some("13.0.88")
-        );
-        assert_eq!(toolkit_of("unknown"), None);
     }
 }
