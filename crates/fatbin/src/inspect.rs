@@ -84,12 +84,6 @@ pub struct Kernel {
     pub sass: Histogram,
 }
 
-/// The first architecture whose instructions have 16 bytes each.
-const FIRST_COUNTED_SM: u32 = 70;
-
-/// The first architecture with family-specific code.
-const FIRST_FAMILY_SM: u32 = 100;
-
 impl Image<'_> {
     /// Decodes the image and looks into it. LTO-IR and unknown kinds are not decoded: their inspection repeats what
     /// the header says.
@@ -217,7 +211,7 @@ impl Image<'_> {
         };
         inspection.arch = content.with_scope(scope);
         evidence.plain_or_family = scope == Scope::Plain
-            && content.number() >= FIRST_FAMILY_SM
+            && content.major() >= Scope::Family.first_major()
             && evidence.note.is_none()
             && evidence.entry.is_none();
         if evidence.plain_or_family {
@@ -264,8 +258,8 @@ fn count_kernels(
     inspection: &mut Inspection,
     options: InspectOptions,
 ) -> Result<(), Error> {
-    let sm = inspection.arch.number();
-    let countable = sm >= FIRST_COUNTED_SM;
+    let arch = inspection.arch;
+    let countable = sass::is_countable(arch);
     let entries = match cubin.entry_names() {
         Ok(entries) => entries,
         Err(error) => {
@@ -274,7 +268,7 @@ fn count_kernels(
             HashSet::new()
         }
     };
-    let mut counter = (countable && options.sass).then(|| Counter::new(sm));
+    let mut counter = (countable && options.sass).then(|| Counter::new(arch));
     let mut total = 0;
     // The first stands for all: a damaged file may have as many as it has sections.
     let mut partial = None;
@@ -305,7 +299,7 @@ fn count_kernels(
         return Ok(());
     };
     inspection.sass = counter.into_total();
-    if !sass::is_known(sm) && total > 0 {
+    if !sass::is_known(arch) && total > 0 {
         let expected = "an architecture whose opcodes are known";
         let found = format!("{}: opcodes are counted without names", inspection.arch);
         let defect = cubin

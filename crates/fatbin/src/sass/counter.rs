@@ -2,6 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use blockgate_arch::Arch;
+
 use super::f2fp::{self, Spelling};
 use super::histogram::{Histogram, Mnemonic};
 use super::opcodes::{NAMES, NO_NAME};
@@ -42,9 +44,9 @@ pub(crate) struct Counter {
 }
 
 impl Counter {
-    /// For architecture number `sm`. Where its encoding is not known, every opcode is counted without a name.
-    pub(crate) fn new(sm: u32) -> Self {
-        let class = Class::of(sm);
+    /// For `arch`. Where its encoding is not known, every opcode is counted without a name.
+    pub(crate) fn new(arch: Arch) -> Self {
+        let class = Class::of(arch);
         let mut hi_masks = Box::new([0; FORMS]);
         for (low12, exception) in class.map_or(&[][..], |class| class.exceptions) {
             if let (Exception::Bit { hi_mask, .. }, Some(mask)) =
@@ -60,7 +62,7 @@ impl Counter {
         }
         Self {
             class,
-            spelling: Spelling::of(sm),
+            spelling: Spelling::of(arch),
             hi_masks,
             names,
             counts: Box::new([0; 2 * FORMS]),
@@ -251,12 +253,12 @@ fn tensor_core_mnemonic(key: u16) -> Mnemonic {
 mod tests {
     use super::Counter;
 
-    fn counted(sm: u32, instructions: &[(u64, u64)]) -> Vec<(String, u64)> {
+    fn counted(sm: &str, instructions: &[(u64, u64)]) -> Vec<(String, u64)> {
         let code: Vec<u8> = instructions
             .iter()
             .flat_map(|(lo, hi)| lo.to_le_bytes().into_iter().chain(hi.to_le_bytes()))
             .collect();
-        let histogram = Counter::new(sm).count(&code);
+        let histogram = Counter::new(sm.parse().unwrap()).count(&code);
         histogram
             .iter()
             .map(|(name, count)| (name.to_owned(), count))
@@ -272,7 +274,12 @@ mod tests {
 
     #[test]
     fn one_opcode_has_different_names_in_different_classes() {
-        for (sm, name) in [(80, "HFMA2"), (90, "HFMA2"), (107, "IADD"), (121, "IADD")] {
+        for (sm, name) in [
+            ("80", "HFMA2"),
+            ("90a", "HFMA2"),
+            ("107", "IADD"),
+            ("121", "IADD"),
+        ] {
             assert_eq!(counted(sm, &[(0x7235, 0)]), named(&[(name, 1)]), "sm_{sm}");
         }
     }
@@ -281,10 +288,10 @@ mod tests {
     fn one_more_bit_decides_where_it_must() {
         let bit_76 = 1 << (76 - 64);
         assert_eq!(
-            counted(100, &[(0x210, 0), (0x210, bit_76), (0x210, bit_76)]),
+            counted("100", &[(0x210, 0), (0x210, bit_76), (0x210, bit_76)]),
             named(&[("IADD", 2), ("IADD3", 1)])
         );
-        assert_eq!(counted(90, &[(0x210, bit_76)]), named(&[("IADD3", 1)]));
+        assert_eq!(counted("90", &[(0x210, bit_76)]), named(&[("IADD3", 1)]));
     }
 
     #[test]
@@ -297,18 +304,18 @@ mod tests {
             (0xdea, 0),
         ];
         assert_eq!(
-            counted(100, &words),
+            counted("100", &words),
             named(&[("UTCHMMA", 1), ("UTCIMMA", 1), ("UTCOMMA", 1), ("UTCQMMA", 2)])
         );
-        assert_eq!(counted(121, &[(0x9ea, 0)]), named(&[("?9ea", 1)]));
+        assert_eq!(counted("121", &[(0x9ea, 0)]), named(&[("?9ea", 1)]));
     }
 
     #[test]
     fn nothing_is_dropped() {
         assert_eq!(
-            counted(75, &[(0x23e, 0x2070 << 8), (0xfff, 0)]),
+            counted("75", &[(0x23e, 0x2070 << 8), (0xfff, 0)]),
             named(&[("?23e", 1), ("?fff", 1)])
         );
-        assert_eq!(counted(199, &[(0x202, 0)]), named(&[("?202", 1)]));
+        assert_eq!(counted("199", &[(0x202, 0)]), named(&[("?202", 1)]));
     }
 }

@@ -4,6 +4,8 @@
 
 use std::fmt::Write as _;
 
+use blockgate_arch::Arch;
+
 /// The low 9 bits of `F2FP` on every architecture that has it.
 pub(crate) const OPERATION: u16 = 0x03e;
 
@@ -25,10 +27,10 @@ pub(crate) enum Spelling {
 }
 
 impl Spelling {
-    pub(crate) const fn of(sm: u32) -> Self {
-        match sm {
-            0..=88 => Self::Untyped,
-            107 => Self::TypedScaled,
+    pub(crate) const fn of(arch: Arch) -> Self {
+        match (arch.major(), arch.minor()) {
+            (..=7, _) | (8, ..=8) => Self::Untyped,
+            (10, 7) => Self::TypedScaled,
             _ => Self::Typed,
         }
     }
@@ -133,37 +135,37 @@ mod tests {
 
     #[test]
     fn conversions_are_spelt_as_a_disassembler_spells_them() {
-        let cases: [(u16, u32, &str); 22] = [
-            (0x2070, 121, "F2FP.SATFINITE.E2M1.F32.PACK_AB_MERGE_C"),
-            (0x2078, 121, "F2FP.SATFINITE.RELU.E2M1.F32.PACK_AB_MERGE_C"),
-            (0x2270, 100, "F2FP.SATFINITE.E2M1.F32.PACK_AB_MERGE_C.RS"),
-            (0x2278, 103, "F2FP.SATFINITE.RELU.E2M1.F32.PACK_AB_MERGE_C.RS"),
-            (0x2032, 120, "F2FP.SATFINITE.E2M1.F16.UNPACK_B_MERGE_C"),
-            (0x2832, 120, "F2FP.SATFINITE.E2M1.BF16.UNPACK_B_MERGE_C"),
-            (0x0402, 120, "F2FP.F16.E2M1.UNPACK_B"),
-            (0x0403, 120, "F2FP.F16.E2M1.UNPACK_B"),
-            (0x6060, 100, "F2FP.SATFINITE.E2M3.F32.PACK_AB_MERGE_C"),
-            (0x8070, 89, "F2FP.SATFINITE.E4M3.F32.PACK_AB_MERGE_C"),
-            (0x8022, 90, "F2FP.SATFINITE.E5M2.F16.UNPACK_B_MERGE_C"),
-            (0x0006, 90, "F2FP.F16.E4M3.UNPACK_B"),
-            (0xc140, 121, "F2FP.E8.F32.PACK_AB_MERGE_C.RP"),
-            (0x0816, 121, "F2FP.BF16.E8.UNPACK_B"),
-            (0x0010, 90, "F2FP.BF16.F32.PACK_AB"),
-            (0x0010, 80, "F2FP.BF16.PACK_AB"),
-            (0x01c0, 86, "F2FP.MERGE_C.RZ"),
-            (0x4050, 90, "F2FP.TF32.F32.PACK_B"),
-            (0xa050, 100, "F2FP.SATFINITE.S2_6.F32.PACK_AB_MERGE_C"),
-            (0xa070, 100, "F2FP.S2_6.F32.PACK_AB_MERGE_C"),
+        let cases: [(u16, &str, &str); 22] = [
+            (0x2070, "121", "F2FP.SATFINITE.E2M1.F32.PACK_AB_MERGE_C"),
+            (0x2078, "121", "F2FP.SATFINITE.RELU.E2M1.F32.PACK_AB_MERGE_C"),
+            (0x2270, "100", "F2FP.SATFINITE.E2M1.F32.PACK_AB_MERGE_C.RS"),
+            (0x2278, "103", "F2FP.SATFINITE.RELU.E2M1.F32.PACK_AB_MERGE_C.RS"),
+            (0x2032, "120", "F2FP.SATFINITE.E2M1.F16.UNPACK_B_MERGE_C"),
+            (0x2832, "120", "F2FP.SATFINITE.E2M1.BF16.UNPACK_B_MERGE_C"),
+            (0x0402, "120", "F2FP.F16.E2M1.UNPACK_B"),
+            (0x0403, "120", "F2FP.F16.E2M1.UNPACK_B"),
+            (0x6060, "100", "F2FP.SATFINITE.E2M3.F32.PACK_AB_MERGE_C"),
+            (0x8070, "89", "F2FP.SATFINITE.E4M3.F32.PACK_AB_MERGE_C"),
+            (0x8022, "90", "F2FP.SATFINITE.E5M2.F16.UNPACK_B_MERGE_C"),
+            (0x0006, "90", "F2FP.F16.E4M3.UNPACK_B"),
+            (0xc140, "121", "F2FP.E8.F32.PACK_AB_MERGE_C.RP"),
+            (0x0816, "121", "F2FP.BF16.E8.UNPACK_B"),
+            (0x0010, "90", "F2FP.BF16.F32.PACK_AB"),
+            (0x0010, "80", "F2FP.BF16.PACK_AB"),
+            (0x01c0, "86", "F2FP.MERGE_C.RZ"),
+            (0x4050, "90", "F2FP.TF32.F32.PACK_B"),
+            (0xa050, "100", "F2FP.SATFINITE.S2_6.F32.PACK_AB_MERGE_C"),
+            (0xa070, "100", "F2FP.S2_6.F32.PACK_AB_MERGE_C"),
             (
                 0x31b2,
-                107,
+                "107",
                 "F2FP.SATFINITE.E2M1.F16.UNPACK_B_MERGE_C.SCALE_BY_C.RZ",
             ),
-            (0x3032, 100, "F2FP.SATFINITE.E2M1.F16.UNPACK_B_MERGE_C"),
+            (0x3032, "100", "F2FP.SATFINITE.E2M1.F16.UNPACK_B_MERGE_C"),
         ];
         for (modifiers, sm, expected) in cases {
             assert_eq!(
-                mnemonic(modifiers, Spelling::of(sm)),
+                mnemonic(modifiers, Spelling::of(sm.parse().unwrap())),
                 expected,
                 "{modifiers:#06x} on sm_{sm}"
             );

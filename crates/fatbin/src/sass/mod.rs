@@ -11,13 +11,14 @@ mod opcodes;
 pub(crate) use counter::{Counter, INSTRUCTION_BYTES};
 pub use histogram::Histogram;
 
+use blockgate_arch::Arch;
 use opcodes::{CLASSES, NO_NAME, OPERATIONS};
 
 /// How instructions of a group of architectures are encoded. The suffix of an architecture plays no part.
 #[derive(Debug)]
 pub(crate) struct Class {
-    /// The numbers of the architectures.
-    sms: &'static [u32],
+    /// The compute capabilities, major and minor.
+    capabilities: &'static [(u16, u8)],
     /// Index into `NAMES` by the low 9 bits.
     operations: &'static [u16; OPERATIONS],
     /// What the low 9 bits alone do not tell, by the low 12 bits.
@@ -35,9 +36,12 @@ enum Exception {
 }
 
 impl Class {
-    /// The class of architecture number `sm`; `None` where its encoding is not known.
-    pub(crate) fn of(sm: u32) -> Option<&'static Self> {
-        CLASSES.iter().find(|class| class.sms.contains(&sm))
+    /// The class of `arch`; `None` where its encoding is not known.
+    pub(crate) fn of(arch: Arch) -> Option<&'static Self> {
+        let capability = (arch.major(), arch.minor());
+        CLASSES
+            .iter()
+            .find(|class| class.capabilities.contains(&capability))
     }
 
     /// The name, as an index into `NAMES`, of the opcode `low12`, where `bit` is the one that may decide.
@@ -59,7 +63,15 @@ impl Class {
     }
 }
 
-/// Whether the opcodes of architecture number `sm` are known.
-pub(crate) fn is_known(sm: u32) -> bool {
-    Class::of(sm).is_some()
+/// The first major compute capability whose instructions have 16 bytes each.
+const FIRST_COUNTED_MAJOR: u16 = 7;
+
+/// Whether the instructions of `arch` have the size that this module counts by.
+pub(crate) fn is_countable(arch: Arch) -> bool {
+    arch.major() >= FIRST_COUNTED_MAJOR
+}
+
+/// Whether the opcodes of `arch` are known.
+pub(crate) fn is_known(arch: Arch) -> bool {
+    Class::of(arch).is_some()
 }

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
+use blockgate_arch::{Arch, Scope};
 use libtest_mimic::Trial;
 use serde_json::Value;
 
@@ -59,13 +60,13 @@ fn generate(data: &Value) -> Option<String> {
     let _ = writeln!(out, "pub(super) static CLASSES: [Class; {}] = [", classes.len());
     for class in classes {
         let name = class.get("name")?.as_str()?;
-        let sms: Vec<_> = class
-            .get("sm")?
-            .as_array()?
-            .iter()
-            .map(Value::to_string)
-            .collect();
-        let _ = writeln!(out, "    Class {{\n        sms: &[{}],", sms.join(", "));
+        let mut capabilities = Vec::new();
+        for number in class.get("sm")?.as_array()? {
+            let arch = Arch::from_number(u32::try_from(number.as_u64()?).ok()?, Scope::Plain)?;
+            capabilities.push(format!("({}, {})", arch.major(), arch.minor()));
+        }
+        let capabilities = capabilities.join(", ");
+        let _ = writeln!(out, "    Class {{\n        capabilities: &[{capabilities}],");
         let _ = writeln!(out, "        operations: &OPERATIONS_{name},");
         let _ = writeln!(out, "        exceptions: &EXCEPTIONS_{name},\n    }},");
     }

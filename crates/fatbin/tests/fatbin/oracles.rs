@@ -1,18 +1,19 @@
 //! The same inputs, read by others: `goblin` always, NVIDIA's programs where they are installed.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, HashSet};
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::sync::Mutex;
+use std::sync::{LazyLock, Mutex};
 
+use blockgate_arch::{Arch, Scope};
 use blockgate_fatbin::{Artifact, Cubin, FileFormat, ImageKind, InspectOptions, Limits, Severity, read};
 use libtest_mimic::{Failed, Trial};
 
 use crate::goldens::inputs;
 use crate::support::{files, fixtures};
 
-/// The first architecture that the 13.x programs still know.
-const FIRST_SM_OF_13: u32 = 75;
+/// The first compute capability that the 13.x programs still know.
+const FIRST_OF_13: (u16, u8) = (7, 5);
 
 pub(crate) fn trials() -> Result<Vec<Trial>, Failed> {
     let mut trials = Vec::new();
@@ -343,7 +344,7 @@ fn cuobjdump_names(
 }
 
 /// Machine code that was compared already: the inputs repeat much of it, and a disassembler takes its time.
-static COMPARED: Mutex<BTreeSet<(u32, Vec<u8>)>> = Mutex::new(BTreeSet::new());
+static COMPARED: LazyLock<Mutex<HashSet<(Arch, Vec<u8>)>>> = LazyLock::new(Mutex::default);
 
 /// Every kernel of every cubin has the same mnemonics, and the same `F2FP` with all modifiers, as nvdisasm prints.
 fn run_nvdisasm(program: &Path, path: &Path) -> Result<(), Failed> {
@@ -357,7 +358,7 @@ fn run_nvdisasm(program: &Path, path: &Path) -> Result<(), Failed> {
             continue;
         }
         let inspection = image.inspect(&limits, &InspectOptions::default())?;
-        if inspection.arch.number() < FIRST_SM_OF_13 {
+        if (inspection.arch.major(), inspection.arch.minor()) < FIRST_OF_13 {
             continue;
         }
         let content = image.decode(&limits)?;
@@ -368,7 +369,7 @@ fn run_nvdisasm(program: &Path, path: &Path) -> Result<(), Failed> {
         let new = COMPARED
             .lock()
             .map_err(|_| "another trial panicked")?
-            .insert((inspection.arch.number(), code));
+            .insert((inspection.arch.with_scope(Scope::Plain), code));
         if !new {
             continue;
         }
