@@ -35,4 +35,4 @@ pub use inspect::{ArchEvidence, InspectOptions, Inspection, Kernel};
 pub use limits::Limits;
 pub use ptx::PtxFacts;
 pub use rules::{DEFECT_RULES, DefectRule};
-pub use sass::Histogram;
+pub use sass::{Histogram, can_name, converts_to_e2m1};

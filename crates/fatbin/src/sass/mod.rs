@@ -7,9 +7,12 @@ mod counter;
 mod f2fp;
 mod histogram;
 mod opcodes;
+mod vocabulary;
 
 pub(crate) use counter::{Counter, INSTRUCTION_BYTES};
+pub use f2fp::converts_to_e2m1;
 pub use histogram::Histogram;
+pub use vocabulary::can_name;
 
 use blockgate_arch::Arch;
 use opcodes::{CLASSES, NO_NAME, OPERATIONS};
@@ -57,11 +60,24 @@ impl Class {
         }
     }
 
+    /// The base mnemonic under which the opcode is counted; `None` where it has none or more than a base.
+    fn base_name(&self, low12: u16, bit: bool) -> Option<u16> {
+        let spelt_out = match self.exception(low12) {
+            Some(Exception::TensorCore) => true,
+            Some(Exception::Name(_) | Exception::Bit { .. }) => false,
+            None => low12 & LOW_9 == f2fp::OPERATION,
+        };
+        self.name(low12, bit).filter(|_| !spelt_out)
+    }
+
     fn exception(&self, low12: u16) -> Option<Exception> {
         let found = self.exceptions.binary_search_by_key(&low12, |row| row.0).ok()?;
         self.exceptions.get(found).map(|row| row.1)
     }
 }
+
+/// The bits of an opcode that name the operation; three more name the form of its operands.
+const LOW_9: u16 = 0x1ff;
 
 /// The first major compute capability whose instructions have 16 bytes each.
 const FIRST_COUNTED_MAJOR: u16 = 7;
