@@ -48,6 +48,10 @@ pub struct Inspection {
     pub instructions: Option<u64>,
     /// Instructions by mnemonic, where they were asked for and counted.
     pub sass: Histogram,
+    /// Whether a mnemonic that [`Inspection::sass`] does not have is not in the image either. False for machine code
+    /// of an architecture whose opcodes have no known names, or whose instructions are not counted (sm_50 to sm_62):
+    /// there a count of 0 is no answer. True where there is no machine code.
+    pub mnemonics_known: bool,
     /// What the text of PTX says.
     pub ptx: Option<PtxFacts>,
     /// What is wrong in an image that could be read.
@@ -129,6 +133,7 @@ impl Image<'_> {
             kernels: Vec::new(),
             instructions: None,
             sass: Histogram::default(),
+            mnemonics_known: true,
             ptx: None,
             defects: Vec::new(),
         }
@@ -270,6 +275,7 @@ fn count_kernels(
     };
     let mut counter = (countable && options.sass).then(|| Counter::new(arch));
     let mut total = 0;
+    let mut code_bytes = 0;
     // The first stands for all: a damaged file may have as many as it has sections.
     let mut partial = None;
     for section in cubin.code_views() {
@@ -285,6 +291,7 @@ fn count_kernels(
             .map(|counter| counter.count(code.bytes()))
             .unwrap_or_default();
         total += instructions.unwrap_or(0);
+        code_bytes += code.len();
         inspection.kernels.push(Kernel {
             name: name.to_owned(),
             is_entry: entries.contains(name),
@@ -294,12 +301,13 @@ fn count_kernels(
         });
     }
     inspection.instructions = countable.then_some(total);
+    inspection.mnemonics_known = code_bytes == 0 || sass::is_known(arch);
     inspection.defects.extend(partial);
     let Some(counter) = counter else {
         return Ok(());
     };
     inspection.sass = counter.into_total();
-    if !sass::is_known(arch) && total > 0 {
+    if !inspection.mnemonics_known {
         let expected = "an architecture whose opcodes are known";
         let found = format!("{}: opcodes are counted without names", inspection.arch);
         let defect = cubin

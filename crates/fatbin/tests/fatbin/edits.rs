@@ -78,7 +78,7 @@ const EDITS: [Edit; 8] = [
         file: "cubins/e_130_121a.cubin",
         at: 0x31,
         bytes: &[199],
-        expected: "cubin sm_199a: warning[arch-disagreement] at 0x488: \
+        expected: "cubin sm_199a, mnemonics unknown: warning[arch-disagreement] at 0x488: \
                    expected sm_121a, as the assembler's command line says, found sm_199a by the cubin itself",
     },
 ];
@@ -120,6 +120,9 @@ fn summary(bytes: &[u8]) -> Result<String, Failed> {
         match image.inspect(&limits, &InspectOptions::default()) {
             Ok(inspection) => {
                 write!(text, "- {} {}", image.kind.as_str(), inspection.arch)?;
+                if !inspection.mnemonics_known {
+                    text.push_str(", mnemonics unknown");
+                }
                 for defect in &inspection.defects {
                     write!(text, ": {defect}")?;
                 }
