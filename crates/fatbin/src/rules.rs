@@ -77,7 +77,7 @@ pub const DEFECT_RULES: [DefectRule; 33] = [
     rule("limit-regions", "more regions than the limit allows"),
     rule(
         "member-of-other-kind",
-        "an archive member that is no object file, such as text",
+        "an archive member that is text or empty, and so holds no device code",
     ),
     rule(
         "partial-instruction",
@@ -125,7 +125,7 @@ pub const DEFECT_RULES: [DefectRule; 33] = [
     ),
     rule(
         "unreadable-member",
-        "an archive member that may hold device code cannot be read",
+        "an archive member that may hold device code, such as a compressed file, cannot be read",
     ),
     rule(
         "unreadable-note",

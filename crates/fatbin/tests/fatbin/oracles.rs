@@ -160,25 +160,12 @@ fn goblin_host(artifact: &Artifact<'_>, bytes: &[u8]) -> Result<(), Failed> {
 }
 
 fn goblin_archive(artifact: &Artifact<'_>, bytes: &[u8]) -> Result<(), Failed> {
-    let archive = match goblin::archive::Archive::parse(bytes) {
-        Ok(archive) => archive,
+    let theirs = match goblin_members(bytes, "", 0) {
+        Ok(theirs) => theirs,
         // Where the other reader gives up, this one has to say that something is wrong.
         Err(_) if has_errors(artifact) => return Ok(()),
         Err(error) => return Err(error.into()),
     };
-    let theirs: Vec<_> = (0..archive.len())
-        .filter_map(|index| archive.get_at(index))
-        .map(|member| {
-            (
-                member.extended_name().to_owned(),
-                member.offset,
-                member.size() as u64,
-            )
-        })
-        .map(|(name, offset, size)| (name.trim_end_matches('/').to_owned(), offset, size))
-        // The symbol table of a BSD archive is no member; and members behind the end of the file are not there.
-        .filter(|(name, offset, size)| name != "__.SYMDEF" && offset + size <= bytes.len() as u64)
-        .collect();
     let ours: Vec<_> = artifact
         .members
         .iter()
@@ -188,6 +175,34 @@ fn goblin_archive(artifact: &Artifact<'_>, bytes: &[u8]) -> Result<(), Failed> {
         })
         .collect();
     same(&theirs, &ours, "archive members")
+}
+
+/// Name, offset and size of each member. Those of an archive inside the archive stand in its place.
+fn goblin_members(
+    bytes: &[u8],
+    prefix: &str,
+    offset: u64,
+) -> Result<Vec<(String, u64, u64)>, goblin::error::Error> {
+    let archive = goblin::archive::Archive::parse(bytes)?;
+    let mut members = Vec::new();
+    for member in (0..archive.len()).filter_map(|index| archive.get_at(index)) {
+        let name = member.extended_name().trim_end_matches('/');
+        let (start, size) = (member.offset, member.size() as u64);
+        // The symbol table of a BSD archive is no member; and members behind the end of the file are not there.
+        let content = usize::try_from(start)
+            .ok()
+            .and_then(|start| bytes.get(start..start + member.size()));
+        let Some(content) = content.filter(|_| name != "__.SYMDEF") else {
+            continue;
+        };
+        let name = format!("{prefix}{name}");
+        if prefix.is_empty() && content.starts_with(b"!<arch>\n") {
+            members.extend(goblin_members(content, &format!("{name}/"), start)?);
+        } else {
+            members.push((name, offset + start, size));
+        }
+    }
+    Ok(members)
 }
 
 fn has_errors(artifact: &Artifact<'_>) -> bool {
