@@ -14,7 +14,7 @@ pub(crate) const MAGIC: [u8; 4] = [0x50, 0xed, 0x55, 0xba];
 const REGION_HEADER_BYTES: u64 = 16;
 
 /// Regions and images are aligned to this many bytes.
-const ALIGNMENT_BYTES: u64 = 8;
+pub(crate) const ALIGNMENT_BYTES: u64 = 8;
 
 /// Reads every region of `data`, which is the section `section` or a whole file.
 ///

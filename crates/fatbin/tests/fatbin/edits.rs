@@ -17,15 +17,23 @@ struct Edit {
     at: usize,
     bytes: &'static [u8],
     expected: &'static str,
+    /// How many images are no longer listed.
+    lost: usize,
 }
 
-const EDITS: [Edit; 8] = [
+/// The container of two cubins in `toolkits/t135_concatsize.o`, and the number and first of its sub-headers.
+const CONTAINER: usize = 0x9e0;
+const COUNT: usize = CONTAINER + 64;
+const FIRST_SUB: usize = COUNT + 8;
+
+const EDITS: [Edit; 13] = [
     Edit {
         title: "both compression flags",
         file: "edge/z_base.fatbin",
         at: ENTRY + 41,
         bytes: &[0xa0],
         expected: "unreadable at 0x38: expected one compression, LZ4 or zstd, found the flags of both",
+        lost: 0,
     },
     Edit {
         title: "a decompressed size of 2^60",
@@ -34,6 +42,7 @@ const EDITS: [Edit; 8] = [
         bytes: &[0, 0, 0, 0, 0, 0, 0, 0x10],
         expected: "unreadable at 0x48: expected a decompressed size of 1 to 0x137860 bytes, \
                    found 0x1000000000000000",
+        lost: 0,
     },
     Edit {
         title: "an unknown kind is listed and skipped by its size",
@@ -41,6 +50,7 @@ const EDITS: [Edit; 8] = [
         at: ENTRY,
         bytes: &[0x40, 0],
         expected: "unknown sm_121a",
+        lost: 0,
     },
     Edit {
         title: "the builder claims a suffix that the cubin does not have",
@@ -49,6 +59,7 @@ const EDITS: [Edit; 8] = [
         bytes: &[0x11, 0, 0x10],
         expected: "cubin sm_120: warning[suffix-disagreement] at 0x2c: \
                    expected sm_120a, as the entry header says, found sm_120 by the cubin itself",
+        lost: 0,
     },
     Edit {
         title: "the builder claims a family that the note does not name",
@@ -57,6 +68,7 @@ const EDITS: [Edit; 8] = [
         bytes: &[0x11, 0, 0x20],
         expected: "cubin sm_120: warning[suffix-disagreement] at 0x2c: \
                    expected sm_120f, as the entry header says, found sm_120 by the cubin itself",
+        lost: 0,
     },
     Edit {
         title: "both suffix flags",
@@ -65,6 +77,7 @@ const EDITS: [Edit; 8] = [
         bytes: &[0x11, 0, 0x30],
         expected: "warning[entry-flags] at 0x38: \
                    expected at most one of the flags for suffix a and suffix f, found both",
+        lost: 0,
     },
     Edit {
         title: "an ELF ABI from the future",
@@ -72,6 +85,7 @@ const EDITS: [Edit; 8] = [
         at: 8,
         bytes: &[9],
         expected: "unreadable at 0x8: expected a cubin of ELF ABI version 7 or 8, found 9",
+        lost: 0,
     },
     Edit {
         title: "an architecture from the future",
@@ -80,6 +94,51 @@ const EDITS: [Edit; 8] = [
         bytes: &[199],
         expected: "cubin sm_199a, mnemonics unknown: warning[arch-disagreement] at 0x488: \
                    expected sm_121a, as the assembler's command line says, found sm_199a by the cubin itself",
+        lost: 0,
+    },
+    Edit {
+        title: "a container that says it is empty",
+        file: "toolkits/t135_concatsize.o",
+        at: COUNT,
+        bytes: &[0],
+        expected: "error[concat-table] at 0xa20: expected images that cover the payload of 0x2878 bytes, \
+                   found none from 0x0 to 0x2878",
+        lost: 2,
+    },
+    Edit {
+        title: "a container that leaves an image out",
+        file: "toolkits/t135_concatsize.o",
+        at: COUNT,
+        bytes: &[1],
+        expected: "error[concat-table] at 0xa20: expected images that cover the payload of 0x2878 bytes, \
+                   found none from 0x1368 to 0x2878",
+        lost: 1,
+    },
+    Edit {
+        title: "a container that leaves part of an image out",
+        file: "toolkits/t135_concatsize.o",
+        at: FIRST_SUB + 8,
+        bytes: &[0, 0],
+        expected: "error[concat-table] at 0xa20: expected images that cover the payload of 0x2878 bytes, \
+                   found none from 0x0 to 0x1368",
+        lost: 0,
+    },
+    Edit {
+        title: "a container whose images overlap",
+        file: "toolkits/t135_concatsize.o",
+        at: FIRST_SUB + 64 + 4,
+        bytes: &[0, 0],
+        expected: "error[concat-table] at 0xa20: expected images one after the other in 0x2878 bytes, \
+                   found one at 0x0, before the end of another at 0x1368",
+        lost: 0,
+    },
+    Edit {
+        title: "a container that says it has more images than sub-headers",
+        file: "toolkits/t135_concatsize.o",
+        at: COUNT,
+        bytes: &[3],
+        expected: "error[concat-table] at 0xa20: expected at most 2 images in a header of 0xc8 bytes, found 3",
+        lost: 2,
     },
 ];
 
@@ -99,10 +158,10 @@ fn check(edit: &Edit) -> Result<(), Failed> {
     let before = summary(&std::fs::read(fixtures().join(edit.file))?)?;
     let after = summary(&bytes)?;
     let is_new = !before.contains(edit.expected) && after.contains(edit.expected);
-    // One edit must not take the other images away.
-    let same_count = before.lines().filter(|line| line.starts_with('-')).count()
-        == after.lines().filter(|line| line.starts_with('-')).count();
-    if is_new && same_count {
+    // One edit must not take other images away.
+    let images = |text: &str| text.lines().filter(|line| line.starts_with('-')).count();
+    let as_many = images(&before) == images(&after) + edit.lost;
+    if is_new && as_many {
         Ok(())
     } else {
         Err(format!("expected {}\nbefore\n{before}after\n{after}", edit.expected).into())
