@@ -1,15 +1,13 @@
 //! The note in which the tools that wrote a cubin leave their version and command line.
 
 use blockgate_arch::{Arch, ToolkitVersion};
-use object::LittleEndian as LE;
-use object::elf::SHT_NOTE;
 
 use crate::elf::Elf;
 use crate::error::Error;
 use crate::ptx::arch_of_name;
 use crate::view::View;
 
-const SECTION: &[u8] = b".note.nv.tkinfo";
+pub(crate) const NOTE_SECTION: &[u8] = b".note.nv.tkinfo";
 
 /// What one tool said.
 ///
@@ -33,7 +31,7 @@ pub(super) fn read(elf: &Elf<'_>) -> Result<Vec<ToolNote>, Error> {
     for section in elf
         .sections()
         .iter()
-        .filter(|section| section.name == SECTION && section.header.sh_type.get(LE) == SHT_NOTE)
+        .filter(|section| section.name == NOTE_SECTION)
     {
         let data = elf.data(section)?;
         let mut at = 0;

@@ -5,6 +5,7 @@ use std::fmt::Write as _;
 use blockgate_fatbin::{ImageKind, InspectOptions, Limits, read};
 use libtest_mimic::{Failed, Trial};
 
+use crate::listing;
 use crate::support::fixtures;
 
 /// The first entry header of a raw fat binary.
@@ -26,7 +27,7 @@ const CONTAINER: usize = 0x9e0;
 const COUNT: usize = CONTAINER + 64;
 const FIRST_SUB: usize = COUNT + 8;
 
-const EDITS: [Edit; 13] = [
+const EDITS: [Edit; 17] = [
     Edit {
         title: "both compression flags",
         file: "edge/z_base.fatbin",
@@ -140,21 +141,105 @@ const EDITS: [Edit; 13] = [
         expected: "error[concat-table] at 0xa20: expected at most 2 images in a header of 0xc8 bytes, found 3",
         lost: 2,
     },
+    Edit {
+        title: "a device section of another type",
+        file: "toolkits/p_def.o",
+        at: 0x5858 + 4,
+        bytes: &[1, 0, 0, 0x70],
+        expected: "info[device-section-type] at 0x585c: expected section `.nv_fatbin` of type PROGBITS (1), \
+                   found type 0x70000001",
+        lost: 0,
+    },
+    Edit {
+        title: "a device section that says it has no content",
+        file: "toolkits/p_def.o",
+        at: 0x5858 + 4,
+        bytes: &[8],
+        expected: "error[device-section-out-of-file] at 0x585c: expected section `.nv_fatbin` with content in the \
+                   file, found 0x38a8 bytes of type NOBITS",
+        lost: 3,
+    },
+    Edit {
+        title: "machine code that says it has no content",
+        file: "cubins/e_130_121a.cubin",
+        at: 0x1000 + 4,
+        bytes: &[8],
+        expected: "unreadable at 0x1004: expected section `.text.k` with content in the file, \
+                   found 0x100 bytes of type NOBITS",
+        lost: 0,
+    },
+    Edit {
+        title: "two symbol tables",
+        file: "cubins/e_130_121a.cubin",
+        at: 0x1240 + 4,
+        bytes: &[2, 0, 0, 0],
+        expected: "error[unreadable-symbols] at 0x1240: expected one symbol table, found another",
+        lost: 0,
+    },
+];
+
+/// Fields that do not decide what is read: the listing stays as it is.
+const WITHOUT_EFFECT: [(&str, &str, usize, &[u8]); 4] = [
+    (
+        "machine code of another type",
+        "cubins/e_130_121a.cubin",
+        0x1000 + 4,
+        &[1, 0, 0, 0x70],
+    ),
+    (
+        "machine code not marked executable",
+        "cubins/e_130_121a.cubin",
+        0x1000 + 8,
+        &[2],
+    ),
+    (
+        "a note of another type",
+        "cubins/e_130_121a.cubin",
+        0xe40 + 4,
+        &[1, 0, 0, 0x70],
+    ),
+    (
+        "attributes of another type",
+        "cubins/e_130_121a.cubin",
+        0xf00 + 4,
+        &[1, 0, 0, 0],
+    ),
 ];
 
 pub(crate) fn trials() -> Vec<Trial> {
-    EDITS
+    let mut trials: Vec<Trial> = EDITS
         .iter()
         .map(|edit| Trial::test(format!("edit/{}: {}", edit.file, edit.title), move || check(edit)))
-        .collect()
+        .collect();
+    trials.extend(WITHOUT_EFFECT.iter().map(|&(title, file, at, bytes)| {
+        Trial::test(format!("edit/{file}: {title}"), move || {
+            let original = std::fs::read(fixtures().join(file))?;
+            let edited = edited(file, at, bytes)?;
+            let (mut before, mut after) = (Vec::new(), Vec::new());
+            listing::print(&mut before, &original, &Limits::default())?;
+            listing::print(&mut after, &edited, &Limits::default())?;
+            if original != edited && before == after {
+                Ok(())
+            } else {
+                Err(String::from_utf8(after)?.into())
+            }
+        })
+    }));
+    trials
+}
+
+/// The file with other bytes in one place.
+fn edited(file: &str, at: usize, bytes: &[u8]) -> Result<Vec<u8>, Failed> {
+    let mut content = std::fs::read(fixtures().join(file))?;
+    content
+        .get_mut(at..at + bytes.len())
+        .ok_or("the edit is outside the file")?
+        .copy_from_slice(bytes);
+    Ok(content)
 }
 
 fn check(edit: &Edit) -> Result<(), Failed> {
-    let mut bytes = std::fs::read(fixtures().join(edit.file))?;
-    bytes
-        .get_mut(edit.at..edit.at + edit.bytes.len())
-        .ok_or("the edit is outside the file")?
-        .copy_from_slice(edit.bytes);
+    let bytes = edited(edit.file, edit.at, edit.bytes)?;
     let before = summary(&std::fs::read(fixtures().join(edit.file))?)?;
     let after = summary(&bytes)?;
     let is_new = !before.contains(edit.expected) && after.contains(edit.expected);
