@@ -48,7 +48,7 @@ pub(super) fn read(elf: &Elf<'_>) -> Result<Vec<ToolNote>, Error> {
                 u64::from(description_bytes),
                 "the description of a note",
             )?;
-            notes.extend(parse(&description));
+            notes.push(parse(&description)?);
             at = description_at + u64::from(description_bytes).next_multiple_of(4);
         }
     }
@@ -56,17 +56,28 @@ pub(super) fn read(elf: &Elf<'_>) -> Result<Vec<ToolNote>, Error> {
 }
 
 /// The description: a number, then offsets of five strings (object, tool, version, build, command line) from where
-/// the numbers end. `None` where a string is not where it should be.
-fn parse(description: &View<'_>) -> Option<ToolNote> {
+/// the numbers end.
+fn parse(description: &View<'_>) -> Result<ToolNote, Error> {
     const STRINGS_AT: u64 = 24;
     let string = |index: u64| {
-        let at = STRINGS_AT + u64::from(description.u32(4 + 4 * index)?);
-        let bytes = description.bytes().get(usize::try_from(at).ok()?..)?;
-        let end = bytes.iter().position(|&byte| byte == 0)?;
-        Some(String::from_utf8_lossy(bytes.get(..end)?).into_owned())
+        let offset_at = 4 + 4 * index;
+        let offset: &[u8; 4] = description.array_at(offset_at, "the offset of a string")?;
+        let offset = u32::from_le_bytes(*offset);
+        let rest = usize::try_from(STRINGS_AT + u64::from(offset))
+            .ok()
+            .and_then(|at| description.bytes().get(at..));
+        let text = rest.and_then(|rest| rest.get(..rest.iter().position(|&byte| byte == 0)?));
+        let text = text.ok_or_else(|| {
+            let expected = format!(
+                "a string that ends within a note of {:#x} bytes",
+                description.len()
+            );
+            description.error(offset_at, expected, format!("its offset as {offset:#x}"))
+        })?;
+        Ok(String::from_utf8_lossy(text).into_owned())
     };
     let (tool, version, command) = (string(1)?, string(2)?, string(4)?);
-    Some(ToolNote {
+    Ok(ToolNote {
         place: description.place(0),
         tool,
         toolkit: ToolkitVersion::of_tool_text(&version),

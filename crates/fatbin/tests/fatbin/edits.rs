@@ -27,7 +27,7 @@ const CONTAINER: usize = 0x9e0;
 const COUNT: usize = CONTAINER + 64;
 const FIRST_SUB: usize = COUNT + 8;
 
-const EDITS: [Edit; 17] = [
+const EDITS: [Edit; 18] = [
     Edit {
         title: "both compression flags",
         file: "edge/z_base.fatbin",
@@ -166,6 +166,15 @@ const EDITS: [Edit; 17] = [
         bytes: &[8],
         expected: "unreadable at 0x1004: expected section `.text.k` with content in the file, \
                    found 0x100 bytes of type NOBITS",
+        lost: 0,
+    },
+    Edit {
+        title: "a note whose string lies outside",
+        file: "cubins/e_130_121a.cubin",
+        at: 0x490,
+        bytes: &[0xff],
+        expected: "error[unreadable-note] at 0x490: expected a string that ends within a note of 0x88 bytes, \
+                   found its offset as 0xff",
         lost: 0,
     },
     Edit {
