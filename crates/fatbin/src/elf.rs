@@ -7,7 +7,7 @@ use object::LittleEndian as LE;
 use object::elf;
 
 use crate::error::{Defect, Error};
-use crate::names::Names;
+use crate::names::{Names, clipped};
 use crate::view::{View, first_bytes};
 use crate::{cubin, host};
 
@@ -268,12 +268,17 @@ impl<'a> Elf<'a> {
     }
 }
 
+/// Longer names are cut before they are looked at.
+const MAX_TITLE_BYTES: usize = 1024;
+
 /// Names a section in a message.
 struct SectionTitle<'a>(&'a [u8]);
 
 impl fmt::Display for SectionTitle<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "section `{}`", String::from_utf8_lossy(self.0))
+        // A cap in bytes first: the name may be as long as the file.
+        let start = self.0.get(..MAX_TITLE_BYTES).unwrap_or(self.0);
+        write!(f, "section `{}`", clipped(&String::from_utf8_lossy(start)))
     }
 }
 

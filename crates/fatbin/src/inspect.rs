@@ -7,6 +7,7 @@ use blockgate_arch::{Arch, Scope, ToolkitVersion};
 use crate::cubin::Cubin;
 use crate::error::{Defect, Error, Place};
 use crate::image::{Image, ImageKind};
+use crate::names::clipped;
 use crate::ptx::PtxFacts;
 use crate::sass::{Counter, Histogram, INSTRUCTION_BYTES};
 use crate::view::View;
@@ -98,7 +99,7 @@ impl Image<'_> {
         match self.kind {
             ImageKind::Cubin => {
                 let content = self.decode(limits)?;
-                self.inspect_cubin(self.view_of(&content), *options)
+                self.inspect_cubin(self.view_of(&content), limits, *options)
             }
             ImageKind::Ptx => {
                 let content = self.decode(limits)?;
@@ -167,7 +168,12 @@ impl Image<'_> {
         })
     }
 
-    fn inspect_cubin(&self, view: View<'_>, options: InspectOptions) -> Result<Inspection, Error> {
+    fn inspect_cubin(
+        &self,
+        view: View<'_>,
+        limits: &Limits,
+        options: InspectOptions,
+    ) -> Result<Inspection, Error> {
         let size = view.len();
         let cubin = Cubin::parse_view(view)?;
         let content = cubin.header_arch()?;
@@ -191,7 +197,7 @@ impl Image<'_> {
             .find_map(|note| Some((note.arch?, note.place.clone())));
         self.judge_arch(&mut inspection, content, note, cubin.view());
         inspection.relocatable = self.relocatable || cubin.is_relocatable();
-        count_kernels(&cubin, &mut inspection, options)?;
+        count_kernels(&cubin, &mut inspection, limits, options)?;
         Ok(inspection)
     }
 
@@ -261,6 +267,7 @@ fn disagreement(stated: Arch, found: Arch) -> &'static str {
 fn count_kernels(
     cubin: &Cubin<'_>,
     inspection: &mut Inspection,
+    limits: &Limits,
     options: InspectOptions,
 ) -> Result<(), Error> {
     let arch = inspection.arch;
@@ -276,14 +283,24 @@ fn count_kernels(
     let mut counter = (countable && options.sass).then(|| Counter::new(arch));
     let mut total = 0;
     let mut code_bytes = 0;
+    let mut name_bytes = 0;
     // The first stands for all: a damaged file may have as many as it has sections.
     let mut partial = None;
     for section in cubin.code_views() {
         let (name, code) = section?;
+        name_bytes += name.len() as u64;
+        if name_bytes > limits.max_name_bytes {
+            let expected = format!("names of at most {:#x} bytes together", limits.max_name_bytes);
+            let found = format!(
+                "more, in {} of the sections with code",
+                inspection.kernels.len() + 1
+            );
+            return Err(code.error(0, expected, found));
+        }
         let instructions = countable.then(|| code.len() / INSTRUCTION_BYTES as u64);
         if countable && partial.is_none() && !code.len().is_multiple_of(INSTRUCTION_BYTES as u64) {
             let expected = "machine code in instructions of 16 bytes";
-            let found = format!("{:#x} bytes in `{name}`", code.len());
+            let found = format!("{:#x} bytes in `{}`", code.len(), clipped(name));
             partial = Some(code.defect(0, "partial-instruction", Warning, expected, found));
         }
         let sass = counter

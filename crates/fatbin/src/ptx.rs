@@ -4,6 +4,7 @@ use blockgate_arch::{Arch, SpelledArch, Spelling};
 use memchr::{memchr2, memmem};
 
 use crate::error::{Defect, Error};
+use crate::names::clipped;
 use crate::view::{View, first_bytes};
 use blockgate_findings::Severity::Warning;
 
@@ -153,11 +154,6 @@ fn is_whole_word(bytes: &[u8], at: usize, len: usize) -> bool {
     let before = at.checked_sub(1).and_then(|before| bytes.get(before));
     let after = bytes.get(at + len);
     !before.into_iter().chain(after).any(|&byte| is_word(byte))
-}
-
-/// The start of a text that may be long, for a message.
-fn clipped(text: &str) -> String {
-    text.chars().take(40).collect()
 }
 
 struct Token<'a> {
