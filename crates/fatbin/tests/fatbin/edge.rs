@@ -143,6 +143,17 @@ const REFUSED: [(&str, u64, &str); 2] = [
     ("trunc.so", 0x28, "cut short"),
 ];
 
+/// Whether the input `name`, or an image of it, must be refused.
+pub(crate) fn is_known_to_be_refused(name: &str) -> bool {
+    let Some(file) = name.strip_prefix("edge/") else {
+        return false;
+    };
+    REFUSED.iter().any(|refused| refused.0 == file)
+        || WANTED
+            .iter()
+            .any(|wanted| wanted.file == file && wanted.unreadable > 0)
+}
+
 pub(crate) fn trials() -> Result<Vec<Trial>, Failed> {
     let mut trials: Vec<Trial> = WANTED
         .iter()
