@@ -419,8 +419,11 @@ fn is_known_to_13(arch: Arch) -> bool {
     (arch.major(), arch.minor()) >= FIRST_OF_13
 }
 
+/// An architecture, without its suffix, and machine code for it.
+type Code = (Arch, Vec<u8>);
+
 /// Machine code that was compared already: the inputs repeat much of it, and a disassembler takes its time.
-static COMPARED: LazyLock<Mutex<HashSet<(Arch, Vec<u8>)>>> = LazyLock::new(Mutex::default);
+static COMPARED: LazyLock<Mutex<HashSet<Code>>> = LazyLock::new(Mutex::default);
 
 /// Every kernel of every cubin has the same mnemonics, and the same `F2FP` with all modifiers, as nvdisasm prints.
 fn run_nvdisasm(program: &Path, path: &Path) -> Result<(), Failed> {
