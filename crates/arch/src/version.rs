@@ -44,6 +44,19 @@ impl ToolkitVersion {
         self.patch
     }
 
+    /// The version in the line that nvcc, ptxas, nvlink, cuobjdump and nvdisasm have in common:
+    /// `Cuda compilation tools, release 13.0, V13.0.88`. The exact version behind `V` wins over the release.
+    /// `None` where no line of `text` is one.
+    pub fn of_tool_text(text: &str) -> Option<Self> {
+        let (_, rest) = text.lines().find_map(|line| line.split_once(", release "))?;
+        let (release, exact) = rest.split_once(',').unwrap_or((rest, ""));
+        let exact = exact
+            .trim()
+            .strip_prefix('V')
+            .and_then(|exact| exact.parse().ok());
+        exact.or_else(|| release.trim().parse().ok())
+    }
+
     /// `13.0` of 13.0.88.
     #[must_use]
     pub const fn release(self) -> Self {
@@ -236,6 +249,27 @@ mod tests {
                 expected,
                 "{requirement} and {version}"
             );
+        }
+    }
+
+    #[test]
+    fn tools_say_what_they_are() {
+        for (text, expected) in [
+            (
+                "Cuda compilation tools, release 13.0, V13.0.88\n",
+                Some("13.0.88"),
+            ),
+            (
+                "ptxas: NVIDIA (R) Ptx optimizing assembler\nCuda compilation tools, release 12.8, V12.8.93\nBuild x",
+                Some("12.8.93"),
+            ),
+            ("Cuda compilation tools, release 9.1\n", Some("9.1")),
+            ("Cuda compilation tools, release banana, Vapple\n", None),
+            ("13.0.88", None),
+            ("", None),
+        ] {
+            let version = ToolkitVersion::of_tool_text(text).map(|version| version.to_string());
+            assert_eq!(version.as_deref(), expected, "{text:?}");
         }
     }
 

@@ -181,7 +181,7 @@ impl FileOutcome {
         }
         self.file.unattributed_bytes += artifact.unattributed_bytes;
         for defect in &artifact.defects {
-            self.file.read_in_full &= defect.severity != blockgate_fatbin::DefectSeverity::Error;
+            self.file.read_in_full &= defect.severity != Severity::Error;
             self.defect(defect, external);
         }
         progress.found(artifact.images.len() as u64);
@@ -216,16 +216,11 @@ impl FileOutcome {
     }
 
     fn defect(&mut self, defect: &Defect, external: Option<&Arc<str>>) {
-        let severity = match defect.severity {
-            blockgate_fatbin::DefectSeverity::Error => Severity::Error,
-            blockgate_fatbin::DefectSeverity::Warning => Severity::Warning,
-            blockgate_fatbin::DefectSeverity::Info => Severity::Info,
-        };
-        self.unreadable |= severity == Severity::Error;
+        self.unreadable |= defect.severity == Severity::Error;
         let member = external.or(defect.member.as_ref()).map(ToString::to_string);
         self.findings.push(Finding {
             rule: defect.rule,
-            severity,
+            severity: defect.severity,
             message: format!("expected {}, found {}", defect.expected, defect.found),
             location: self.place(member, Some(defect.offset)),
             notes: defect

@@ -56,8 +56,8 @@ fn measure(path: &Path) -> Result<(), Box<dyn std::error::Error>> {
     );
     for (arch, total) in totals {
         println!(
-            "  {arch}: {} images, {} kernels, {} instructions, {} E2M1 packings",
-            total.images, total.kernels, total.instructions, total.packings
+            "  {arch}: {} images, {} kernels, {} instructions, {} E2M1 conversions",
+            total.images, total.kernels, total.instructions, total.conversions
         );
     }
     Ok(())
@@ -83,7 +83,7 @@ struct Total {
     images: u64,
     kernels: usize,
     instructions: u64,
-    packings: u64,
+    conversions: u64,
 }
 
 fn inspect(artifact: &Artifact<'_>, limits: &Limits, sass: bool) -> BTreeMap<String, Total> {
@@ -100,12 +100,7 @@ fn inspect(artifact: &Artifact<'_>, limits: &Limits, sass: bool) -> BTreeMap<Str
         total.images += 1;
         total.kernels += inspection.kernels.len();
         total.instructions += inspection.instructions.unwrap_or(0);
-        total.packings += inspection
-            .sass
-            .iter()
-            .filter(|(name, _)| name.starts_with("F2FP.SATFINITE.E2M1.F32"))
-            .map(|(_, count)| count)
-            .sum::<u64>();
+        total.conversions += inspection.sass.e2m1_conversions();
     }
     totals
 }

@@ -4,10 +4,10 @@ use std::sync::Arc;
 
 use object::archive::Header;
 
-use crate::DefectSeverity;
-use crate::artifact::{DeviceCode, ExternalMember, FOREIGN, Reader};
+use crate::artifact::{DeviceCode, ExternalMember, LFS_POINTER, Reader};
 use crate::names::Names;
 use crate::view::{View, first_bytes};
+use blockgate_findings::Severity;
 
 const MAGIC: &[u8; 8] = b"!<arch>\n";
 const THIN_MAGIC: &[u8; 8] = b"!<thin>\n";
@@ -24,8 +24,17 @@ pub(crate) fn recognise(bytes: &[u8]) -> Option<bool> {
     }
 }
 
+/// Where an archive lies.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Depth {
+    /// It is the file.
+    Outer,
+    /// It is a member of an archive.
+    Inner,
+}
+
 /// Reads every member. A header that makes no sense ends the walk, since there is no way to find the next one.
-pub(crate) fn read<'a>(reader: &mut Reader<'a, '_>, view: &View<'a>, thin: bool) {
+pub(crate) fn read<'a>(reader: &mut Reader<'a, '_>, view: &View<'a>, thin: bool, depth: Depth) {
     let mut names: Option<Names<'a>> = None;
     let mut at = MAGIC.len() as u64;
     while at < view.len() {
@@ -52,7 +61,10 @@ pub(crate) fn read<'a>(reader: &mut Reader<'a, '_>, view: &View<'a>, thin: bool)
         let content_at = at + HEADER_BYTES;
         if thin && !special {
             match long_name(name, names.as_mut()) {
-                Some(path) => reader.external.push(ExternalMember { path, offset: at }),
+                Some(path) => reader.external.push(ExternalMember {
+                    path,
+                    offset: view.place(at).offset,
+                }),
                 None => {
                     let error = view.error(at, "a path from the archive's name table", quoted(name));
                     reader.defect(error.into_defect("archive-member-name"));
@@ -68,14 +80,14 @@ pub(crate) fn read<'a>(reader: &mut Reader<'a, '_>, view: &View<'a>, thin: bool)
             Ok(content) => content,
             Err(error) => {
                 let mut defect = error.into_defect("archive-cut");
-                defect.member = long_name(name, names.as_mut()).map(Arc::from);
+                defect.member = long_name(name, names.as_mut()).map(|name| full_name(view, &name));
                 return reader.defect(defect);
             }
         };
         if name == b"//" {
             names = Some(Names::new(content.bytes()));
         } else if !special {
-            read_member(reader, view, &content, at, name, names.as_mut());
+            read_member(reader, view, &content, at, name, names.as_mut(), depth);
             if reader.members.len() >= reader.limits.max_members {
                 return too_many(reader, view, at);
             }
@@ -92,6 +104,7 @@ fn read_member<'a>(
     header_at: u64,
     name: &[u8],
     names: Option<&mut Names<'_>>,
+    depth: Depth,
 ) {
     let mut content_at = header_at + HEADER_BYTES;
     let mut bytes = content.bytes();
@@ -115,25 +128,58 @@ fn read_member<'a>(
         reader.defect(error.into_defect("archive-member-name"));
         String::from_utf8_lossy(name).into_owned()
     };
-    if name.starts_with("__.SYMDEF") {
+    if SYMBOL_TABLES.contains(&name.as_bytes()) {
         return;
     }
-    let member = View::new(bytes, Some(Arc::from(name)), content_at);
-    if let Err(error) = reader.read_member(&member) {
-        // Archives may carry text or metadata. What is ELF or known to be able to hold device code must be read.
-        let opaque = bytes.starts_with(&object::elf::ELFMAG)
-            || FOREIGN.iter().any(|(magic, _)| bytes.starts_with(magic));
+    let member = View::new(bytes, Some(full_name(view, &name)), view.place(content_at).offset);
+    let unread = match (recognise(bytes), depth) {
+        (Some(false), Depth::Outer) => return read(reader, &member, false, Depth::Inner),
+        (Some(thin), _) => {
+            let expected = "a member that is no archive, or one whose members lie in it";
+            let found = if thin {
+                "a thin archive"
+            } else {
+                "an archive in an archive in an archive"
+            };
+            Some(member.error(0, expected, found))
+        }
+        (None, _) => reader.read_member(&member).err(),
+    };
+    if let Some(error) = unread {
+        // Archives may carry text, which holds no device code. Anything else may, and so must be read.
         let mut defect = error.into_defect("unreadable-member");
-        let device_code = if opaque {
-            DeviceCode::Unreadable
-        } else {
+        let device_code = if holds_no_code(bytes) {
             defect.rule = "member-of-other-kind";
-            defect.severity = DefectSeverity::Info;
+            defect.severity = Severity::Info;
             DeviceCode::None
+        } else {
+            DeviceCode::Unreadable
         };
         reader.defect(defect);
         reader.add_member(&member, device_code);
     }
+}
+
+/// The name of a member: with that of its archive in front, where the archive is itself a member.
+fn full_name(archive: &View<'_>, name: &str) -> Arc<str> {
+    match archive.member() {
+        Some(outer) => Arc::from(format!("{outer}/{name}")),
+        None => Arc::from(name),
+    }
+}
+
+/// Whether a member of a format that is not read is known to hold no device code: it is text or nothing at all, or the
+/// metadata in Rust libraries.
+fn holds_no_code(bytes: &[u8]) -> bool {
+    const RUST_METADATA: &[u8] = b"rust\0\0\0";
+    let is_text = |text: &str| {
+        let is_blank = |byte: u8| matches!(byte, b'\t' | b'\n' | b'\r' | b'\x0c');
+        text.bytes()
+            .all(|byte| !byte.is_ascii_control() || is_blank(byte))
+    };
+    // Text that is an archive, or stands for a file, is not what it looks like.
+    let stands_for_others = recognise(bytes).is_some() || bytes.starts_with(LFS_POINTER);
+    bytes.starts_with(RUST_METADATA) || (!stands_for_others && std::str::from_utf8(bytes).is_ok_and(is_text))
 }
 
 fn too_many(reader: &mut Reader<'_, '_>, view: &View<'_>, at: u64) {
@@ -142,9 +188,18 @@ fn too_many(reader: &mut Reader<'_, '_>, view: &View<'_>, at: u64) {
     reader.defect(error.into_defect("limit-members"));
 }
 
+/// The names of symbol tables in BSD archives. Other names that start like this are ordinary.
+const SYMBOL_TABLES: [&[u8]; 4] = [
+    b"__.SYMDEF",
+    b"__.SYMDEF SORTED",
+    b"__.SYMDEF_64",
+    b"__.SYMDEF_64 SORTED",
+];
+
 /// The symbol tables and name table of GNU archives, and the symbol tables of Darwin's short names.
 fn is_special(name: &[u8]) -> bool {
-    matches!(name, b"/" | b"//" | b"/SYM64/") || name.starts_with(b"__.SYMDEF")
+    matches!(name, b"/" | b"//" | b"/SYM64/")
+        || SYMBOL_TABLES.contains(&name.strip_suffix(b"/").unwrap_or(name))
 }
 
 /// A name in the header, ended by `/` in GNU archives, or `/123`: byte 123 of the name table, up to `/` and newline.

@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use blockgate_findings::Severity;
+
 use crate::error::{Defect, Defects, Error};
 use crate::image::{Image, ImageKind};
 use crate::view::{View, first_bytes};
@@ -137,7 +139,7 @@ pub fn read<'a>(bytes: &'a [u8], limits: &Limits) -> Result<Artifact<'a>, Error>
     let view = View::new(bytes, None, 0);
     let mut reader = Reader::new(limits);
     if let Some(thin) = archive::recognise(bytes) {
-        archive::read(&mut reader, &view, thin);
+        archive::read(&mut reader, &view, thin, archive::Depth::Outer);
         let format = if thin {
             FileFormat::ThinArchive
         } else {
@@ -176,7 +178,7 @@ impl<'a, 'l> Reader<'a, 'l> {
     }
 
     pub(crate) fn defect(&mut self, defect: Defect) {
-        self.errors += usize::from(defect.severity == crate::DefectSeverity::Error);
+        self.errors += usize::from(defect.severity == Severity::Error);
         self.defects.push(defect);
     }
 
@@ -234,28 +236,42 @@ impl<'a, 'l> Reader<'a, 'l> {
     }
 }
 
+/// How a file starts that only stands for another one.
+pub(crate) const LFS_POINTER: &[u8] = b"version https://git-lfs";
+
 /// Formats that are known by their first bytes and not read.
-pub(crate) const FOREIGN: [(&[u8], &str); 9] = [
-    (b"MZ", "a Windows executable (PE), which is not read"),
-    (&[0x64, 0x86], "a Windows object (COFF), which is not read"),
-    (&[0x64, 0xaa], "a Windows object (COFF), which is not read"),
-    (&[0xcf, 0xfa, 0xed, 0xfe], "a Mach-O file, which is not read"),
-    (
-        &[0xca, 0xfe, 0xba, 0xbe],
-        "a Mach-O universal file, which is not read",
-    ),
-    (b"BC\xc0\xde", "LLVM bitcode, which is not read"),
-    (b"PK\x03\x04", "a zip file, which is not read here"),
-    (&[0x28, 0xb5, 0x2f, 0xfd], "a zstd frame, which is not read here"),
-    (
-        b"version https://git-lfs",
-        "a Git LFS pointer instead of the file",
-    ),
+const FOREIGN: [(&[u8], &str); 23] = [
+    (b"MZ", "a Windows executable (PE)"),
+    (&[0x64, 0x86], "a Windows object (COFF)"),
+    (&[0x64, 0xaa], "a Windows object (COFF)"),
+    (&[0x00, 0x00, 0xff, 0xff], "a Windows object (COFF)"),
+    (&[0xcf, 0xfa, 0xed, 0xfe], "a Mach-O file"),
+    (&[0xce, 0xfa, 0xed, 0xfe], "a Mach-O file"),
+    (&[0xfe, 0xed, 0xfa, 0xcf], "a Mach-O file"),
+    (&[0xfe, 0xed, 0xfa, 0xce], "a Mach-O file"),
+    (&[0xca, 0xfe, 0xba, 0xbe], "a Mach-O universal file"),
+    (&[0xca, 0xfe, 0xba, 0xbf], "a Mach-O universal file"),
+    (b"BC\xc0\xde", "LLVM bitcode"),
+    (&[0xde, 0xc0, 0x17, 0x0b], "LLVM bitcode"),
+    (b"!<arch>\n", "an archive"),
+    (b"!<thin>\n", "a thin archive"),
+    (b"PK\x03\x04", "a zip file"),
+    (&[0x1f, 0x8b], "gzip data"),
+    (b"BZh", "bzip2 data"),
+    (&[0xfd, b'7', b'z', b'X', b'Z', 0], "xz data"),
+    (&[0x28, 0xb5, 0x2f, 0xfd], "a zstd frame"),
+    (&[0x04, 0x22, 0x4d, 0x18], "an LZ4 frame"),
+    (b"7z\xbc\xaf\x27\x1c", "a 7z file"),
+    (b"\0asm", "a WebAssembly file"),
+    (LFS_POINTER, "a Git LFS pointer instead of the file"),
 ];
 
 fn describe(bytes: &[u8]) -> String {
     FOREIGN
         .iter()
         .find(|(magic, _)| bytes.starts_with(magic))
-        .map_or_else(|| first_bytes(bytes), |(_, what)| (*what).to_owned())
+        .map_or_else(
+            || first_bytes(bytes),
+            |(_, what)| format!("{what}, which is not read here"),
+        )
 }

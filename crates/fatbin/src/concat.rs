@@ -2,13 +2,14 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use crate::DefectSeverity::Error as Unread;
 use crate::Limits;
 use crate::artifact::Reader;
 use crate::entry::{EntryHeader, EntryTexts, HEADER_BYTES};
 use crate::error::Error;
 use crate::image::{Image, Position, Stored};
+use crate::region::ALIGNMENT_BYTES;
 use crate::view::View;
+use blockgate_findings::Severity::Error as Unread;
 
 /// A payload that several images share.
 #[derive(Debug)]
@@ -19,11 +20,13 @@ pub(crate) struct SharedPayload<'a> {
 }
 
 /// The decompressed payload stays until each image has been decoded once, so that a pass over all images
-/// decompresses it once and keeps it no longer than needed.
+/// decompresses it once and keeps it no longer than needed. A failure takes no room, and stays.
 #[derive(Debug, Default)]
 struct Cache {
     decompressed: Option<Arc<[u8]>>,
     uses_left: u32,
+    /// What went wrong, under which limits: others may allow more.
+    failed: Option<(Limits, Error)>,
 }
 
 impl SharedPayload<'_> {
@@ -45,11 +48,20 @@ impl SharedPayload<'_> {
     /// The whole payload, decompressed.
     pub(crate) fn decompress(&self, limits: &Limits) -> Result<Arc<[u8]>, Error> {
         let mut cache = self.cache.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((_, error)) = cache.failed.as_ref().filter(|(under, _)| under == limits) {
+            return Err(error.clone());
+        }
         let decompressed = match cache.decompressed.take() {
             Some(decompressed) => decompressed,
             None => {
                 cache.uses_left = self.images;
-                Arc::from(self.stored.decompress(limits)?)
+                match self.stored.decompress(limits) {
+                    Ok(decompressed) => Arc::from(decompressed),
+                    Err(error) => {
+                        cache.failed = Some((limits.clone(), error.clone()));
+                        return Err(error);
+                    }
+                }
             }
         };
         cache.uses_left = cache.uses_left.saturating_sub(1);
@@ -92,12 +104,16 @@ pub(crate) fn read<'a>(
         cache: Mutex::default(),
     });
     let mut at = FIRST_AT;
-    let mut decompressed_bytes = 0_u64;
+    let whole = shared.stored.size();
+    let mut total = 0_u64;
+    let mut covered = Vec::new();
     for _ in 0..count {
-        let Some(sub_view) = view.get(at, view.len().saturating_sub(at)) else {
-            return;
+        // Where the last sub-header ended is within the header, so there is at least nothing.
+        let rest = match view.range(TABLE_AT, at, view.len().saturating_sub(at), "a sub-header") {
+            Ok(rest) => rest,
+            Err(error) => return reader.defect(error.into_defect("concat-table")),
         };
-        let sub = match EntryHeader::parse(&sub_view, 0) {
+        let sub = match EntryHeader::parse(&rest, 0) {
             Ok(sub) => sub,
             Err(error) => return reader.defect(error.into_defect("concat-table")),
         };
@@ -105,17 +121,17 @@ pub(crate) fn read<'a>(
             let expected = format!("at most {} images", reader.limits.max_images);
             return reader.defect(view.defect(at, "limit-images", Unread, expected, "more"));
         }
-        for defect in sub.oddities(&sub_view) {
+        for defect in sub.oddities(&rest) {
             reader.defect(defect);
         }
-        // Images that overlap would cost more than the container's size allows.
-        decompressed_bytes = decompressed_bytes.saturating_add(sub.payload_bytes);
-        if decompressed_bytes > header.decompressed_bytes {
-            let expected = format!("images of together {:#x} bytes", header.decompressed_bytes);
-            let found = format!("{decompressed_bytes:#x} with this one");
+        // Images that overlap would cost more to decode than the container's size allows.
+        total = total.saturating_add(sub.payload_bytes);
+        if total > whole {
+            let expected = format!("images of together {whole:#x} bytes");
+            let found = format!("{total:#x} with this one");
             return reader.defect(view.defect(at, "concat-table", Unread, expected, found));
         }
-        let size = HEADER_BYTES + extra_bytes(&sub, &sub_view);
+        let size = HEADER_BYTES + extra_bytes(&sub, &rest);
         let Some(sub_view) = view.get(at, size) else {
             let expected = format!("a sub-header within the header of {:#x} bytes", view.len());
             let found = format!("{size:#x} bytes");
@@ -126,11 +142,37 @@ pub(crate) fn read<'a>(
         for defect in defects {
             reader.defect(defect);
         }
+        covered.push((u64::from(sub.header_bytes), sub.payload_bytes));
         let image = Image::of_concat(&sub, texts, &sub_view, Arc::clone(&shared), header, *position);
         reader.images.push(image);
         position.entry += 1;
         at += size;
     }
+    if let Err((expected, found)) = check_coverage(covered, whole) {
+        reader.defect(view.defect(TABLE_AT, "concat-table", Unread, expected, found));
+    }
+}
+
+/// Whether images, given as start and size, are the whole payload of `whole` bytes, one after the other: what no image
+/// covers would go unread.
+fn check_coverage(mut images: Vec<(u64, u64)>, whole: u64) -> Result<(), (String, String)> {
+    images.sort_unstable();
+    let mut end = 0_u64;
+    // The end of the payload stands for an image of no size.
+    for (start, size) in images.into_iter().chain([(whole, 0)]) {
+        if start < end {
+            let found = format!("one at {start:#x}, before the end of another at {end:#x}");
+            let expected = format!("images one after the other in {whole:#x} bytes");
+            return Err((expected, found));
+        }
+        if start - end >= ALIGNMENT_BYTES {
+            let expected = format!("images that cover the payload of {whole:#x} bytes");
+            let found = format!("none from {end:#x} to {start:#x}");
+            return Err((expected, found));
+        }
+        end = start.saturating_add(size);
+    }
+    Ok(())
 }
 
 /// Size of what follows a sub-header: nothing, or two numbers and a NUL-terminated string padded to eight bytes.
@@ -139,5 +181,42 @@ fn extra_bytes(sub: &EntryHeader, view: &View<'_>) -> u64 {
     match view.u32(at + 4) {
         Some(length) if at != 0 => 8 + (u64::from(length) + 1).next_multiple_of(8),
         _ => 0,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Mutex;
+
+    use super::SharedPayload;
+    use crate::Limits;
+    use crate::entry::{EntryHeader, flag};
+    use crate::image::Stored;
+    use crate::view::View;
+
+    /// A damaged payload that hundreds of images share must not be decompressed hundreds of times.
+    #[test]
+    fn a_failure_is_remembered_for_the_same_limits() {
+        let mut bytes = [0_u8; 80];
+        bytes[16] = 16;
+        bytes[40..48].copy_from_slice(&flag::ZSTD.to_le_bytes());
+        bytes[56] = 100;
+        let view = View::new(&bytes, None, 0);
+        let header = EntryHeader::parse(&view, 0).unwrap();
+        let shared = SharedPayload {
+            stored: Stored::new(&header, &view, view.get(64, 16).unwrap()),
+            images: 2,
+            cache: Mutex::default(),
+        };
+        let limits = Limits::default();
+        let error = shared.decompress(&limits).unwrap_err();
+        let failed = shared.cache.lock().unwrap().failed.clone();
+        assert_eq!(failed, Some((limits.clone(), error.clone())));
+        assert_eq!(shared.decompress(&limits).unwrap_err(), error);
+        let others = Limits {
+            max_image_bytes: 10,
+            ..limits
+        };
+        assert_eq!(shared.decompress(&others).unwrap_err().offset(), 56);
     }
 }

@@ -2,30 +2,40 @@
 
 use std::fmt;
 
+use blockgate_findings::Severity;
 use object::LittleEndian as LE;
 use object::elf;
 
-use crate::error::Error;
-use crate::names::Names;
+use crate::error::{Defect, Error};
+use crate::names::{Names, clipped};
 use crate::view::{View, first_bytes};
+use crate::{cubin, host};
 
 /// CUDA's machine number in an ELF header, `EM_CUDA`.
 pub(crate) const MACHINE_CUDA: u16 = 190;
 
+/// Where a section header has the type.
+const TYPE_AT: u64 = 4;
+
 /// What ends a name in an ELF file.
 const NUL: [u8; 2] = [0, 0];
 
-/// Types of the sections that are read: code and data, symbols, strings, notes, and CUDA's `.nv.compat`.
-const CONTENT_TYPES: [u32; 5] = [
+/// Types of sections whose content makes up a file: code and data, symbols, strings and notes.
+const CONTENT_TYPES: [u32; 4] = [
     elf::SHT_PROGBITS.0,
     elf::SHT_SYMTAB.0,
     elf::SHT_STRTAB.0,
     elf::SHT_NOTE.0,
-    SHT_CUDA_COMPAT,
 ];
 
-/// The type of `.nv.compat`.
-pub(crate) const SHT_CUDA_COMPAT: u32 = 0x7000_0086;
+/// Sections that are read for their name, whatever type they claim: a reader that believed the type would take what
+/// is in them for absent.
+const CONTENT_NAMES: [&[u8]; 4] = [
+    host::LINKED_SECTION.as_bytes(),
+    host::RELOCATABLE_SECTION.as_bytes(),
+    cubin::COMPAT_SECTION,
+    cubin::NOTE_SECTION,
+];
 
 /// A 64-bit little-endian ELF file whose section table was found.
 #[derive(Clone, Debug)]
@@ -126,7 +136,10 @@ impl<'a> Elf<'a> {
                 let found = format!("{:#x}", header.sh_name.get(LE));
                 self.view.error(at, "the offset of a section name", found)
             })?;
-            if CONTENT_TYPES.contains(&header.sh_type.get(LE).0) {
+            let is_read = CONTENT_TYPES.contains(&header.sh_type.get(LE).0)
+                || CONTENT_NAMES.contains(&name)
+                || name.starts_with(cubin::CODE_PREFIX);
+            if is_read {
                 content_bytes = content_bytes.saturating_add(header.sh_size.get(LE).min(view.len()));
             }
             // Everything that is read lies in such sections, so this bounds what reading the file can cost.
@@ -183,8 +196,14 @@ impl<'a> Elf<'a> {
         })
     }
 
-    /// The bytes of `section` in the file.
+    /// The bytes of `section` in the file. One that has a size and says that it has no bytes is an error: in a file
+    /// that was stripped of everything but debug information, the code is elsewhere.
     pub(crate) fn data(&self, section: &Section<'a>) -> Result<View<'a>, Error> {
+        if section.header.sh_type.get(LE) == elf::SHT_NOBITS && section.header.sh_size.get(LE) != 0 {
+            let expected = format!("{} with content in the file", SectionTitle(section.name));
+            let found = format!("{:#x} bytes of type NOBITS", section.header.sh_size.get(LE));
+            return Err(self.view.error(section.header_at + TYPE_AT, expected, found));
+        }
         self.view.range(
             section.header_at,
             section.header.sh_offset.get(LE),
@@ -193,12 +212,31 @@ impl<'a> Elf<'a> {
         )
     }
 
-    /// The symbols of every symbol table.
+    /// A word on a section of host code that holds device code and claims another type than program bits. It is read.
+    pub(crate) fn odd_type(&self, section: &Section<'a>) -> Option<Defect> {
+        let kind = section.header.sh_type.get(LE);
+        let usual = matches!(kind, elf::SHT_PROGBITS | elf::SHT_NOBITS);
+        (!usual).then(|| {
+            let expected = format!("{} of type PROGBITS (1)", SectionTitle(section.name));
+            let found = format!("type {:#x}", kind.0);
+            let at = section.header_at + TYPE_AT;
+            self.view
+                .defect(at, "device-section-type", Severity::Info, expected, found)
+        })
+    }
+
+    /// The symbols. There is one table of them at most.
     pub(crate) fn symbols(&self) -> Result<Vec<Symbol<'a>>, Error> {
         let mut symbols = Vec::new();
+        let mut seen = false;
         for section in &self.sections {
             if section.header.sh_type.get(LE) != elf::SHT_SYMTAB {
                 continue;
+            }
+            // Each could ask for all the names of one table anew.
+            if std::mem::replace(&mut seen, true) {
+                let expected = "one symbol table";
+                return Err(self.view.error(section.header_at, expected, "another"));
             }
             let link = section.header.sh_link.get(LE) as usize;
             let names = self.sections.get(link).ok_or_else(|| {
@@ -230,12 +268,17 @@ impl<'a> Elf<'a> {
     }
 }
 
+/// Longer names are cut before they are looked at.
+const MAX_TITLE_BYTES: usize = 1024;
+
 /// Names a section in a message.
 struct SectionTitle<'a>(&'a [u8]);
 
 impl fmt::Display for SectionTitle<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "section `{}`", String::from_utf8_lossy(self.0))
+        // A cap in bytes first: the name may be as long as the file.
+        let start = self.0.get(..MAX_TITLE_BYTES).unwrap_or(self.0);
+        write!(f, "section `{}`", clipped(&String::from_utf8_lossy(start)))
     }
 }
 

@@ -2,10 +2,10 @@
 
 use blockgate_arch::{Arch, Scope};
 
-use crate::DefectSeverity::{Info, Warning};
 use crate::error::{Defect, Error};
 use crate::image::ImageKind;
 use crate::view::View;
+use blockgate_findings::Severity::{Info, Warning};
 
 /// Size of the fixed part, in bytes. What follows, up to the header size that it states, is optional.
 pub(crate) const HEADER_BYTES: u64 = 64;

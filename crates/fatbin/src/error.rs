@@ -3,6 +3,8 @@
 use std::fmt;
 use std::sync::Arc;
 
+use blockgate_findings::Severity;
+
 use crate::Limits;
 
 /// A place in an input.
@@ -85,7 +87,7 @@ impl Error {
         } = *self.0;
         Defect {
             rule,
-            severity: DefectSeverity::Error,
+            severity: Severity::Error,
             member: place.member,
             offset: place.offset,
             image_offset: place.image_offset,
@@ -95,35 +97,14 @@ impl Error {
     }
 }
 
-/// How much a defect matters.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum DefectSeverity {
-    /// Unusual, and read without loss.
-    Info,
-    /// The artifact contradicts itself, but everything in it was read.
-    Warning,
-    /// Part of the artifact could not be read, so that what was read may not be all there is.
-    Error,
-}
-
-impl DefectSeverity {
-    /// `info`, `warning` or `error`.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Info => "info",
-            Self::Warning => "warning",
-            Self::Error => "error",
-        }
-    }
-}
-
 /// Something wrong in an artifact that could otherwise be read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Defect {
     /// What kind of defect, in kebab case; one of [`DEFECT_RULES`](crate::DEFECT_RULES).
     pub rule: &'static str,
-    /// How much it matters.
-    pub severity: DefectSeverity,
+    /// How much it matters. Info: unusual, and read without loss. Warning: the artifact contradicts itself, but
+    /// everything in it was read. Error: part of it could not be read, so that what was read may not be all there is.
+    pub severity: Severity,
     /// The archive member, where the file is an archive.
     pub member: Option<Arc<str>>,
     /// Absolute offset in the file, in bytes. For a place inside a decompressed image: the offset of its entry.
@@ -159,8 +140,7 @@ impl fmt::Display for Defect {
         let place = self.place();
         write!(
             f,
-            "{}[{rule}] {place}: expected {expected}, found {found}",
-            severity.as_str()
+            "{severity}[{rule}] {place}: expected {expected}, found {found}"
         )
     }
 }

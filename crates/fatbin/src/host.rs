@@ -1,8 +1,5 @@
 //! ELF files: host objects, executables and shared objects, and bare cubins.
 
-use object::LittleEndian as LE;
-use object::elf::SHT_PROGBITS;
-
 use crate::artifact::{FileFormat, Reader};
 use crate::elf::{Elf, MACHINE_CUDA};
 use crate::error::Error;
@@ -43,10 +40,12 @@ pub(crate) fn read<'a>(reader: &mut Reader<'a, '_>, view: &View<'a>) -> Result<F
         let Some(name) = DEVICE_SECTIONS
             .into_iter()
             .find(|name| name.as_bytes() == section.name)
-            .filter(|_| section.header.sh_type.get(LE) == SHT_PROGBITS)
         else {
             continue;
         };
+        if let Some(defect) = elf.odd_type(section) {
+            reader.defect(defect);
+        }
         match elf.data(section) {
             Ok(data) => region::read(reader, &data, Some(name)),
             Err(error) => reader.defect(error.into_defect("device-section-out-of-file")),

@@ -357,6 +357,15 @@ impl<'a> Stored<'a> {
         }
     }
 
+    /// Bytes of the payload after decompression, as the header states them.
+    pub(crate) fn size(&self) -> u64 {
+        if Compression::of_flags(self.flags) == Compression::None {
+            self.payload.len()
+        } else {
+            self.decompressed_bytes
+        }
+    }
+
     /// The payload, decompressed. Never allocates more than `limits` allow for the bytes that are there.
     pub(crate) fn decompress(&self, limits: &Limits) -> Result<Cow<'a, [u8]>, Error> {
         /// Where the header states the compressed size, the flags and the decompressed size.

@@ -4,14 +4,15 @@ use std::collections::HashSet;
 
 use blockgate_arch::{Arch, Scope, ToolkitVersion};
 
-use crate::DefectSeverity::{Info, Warning};
 use crate::cubin::Cubin;
 use crate::error::{Defect, Error, Place};
 use crate::image::{Image, ImageKind};
+use crate::names::clipped;
 use crate::ptx::PtxFacts;
 use crate::sass::{Counter, Histogram, INSTRUCTION_BYTES};
 use crate::view::View;
 use crate::{Limits, sass};
+use blockgate_findings::Severity::{Info, Warning};
 
 /// What to look at.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -48,6 +49,10 @@ pub struct Inspection {
     pub instructions: Option<u64>,
     /// Instructions by mnemonic, where they were asked for and counted.
     pub sass: Histogram,
+    /// Whether a mnemonic that [`Inspection::sass`] does not have is not in the image either. False for machine code
+    /// of an architecture whose opcodes have no known names, or whose instructions are not counted (sm_50 to sm_62):
+    /// there a count of 0 is no answer. True where there is no machine code.
+    pub mnemonics_known: bool,
     /// What the text of PTX says.
     pub ptx: Option<PtxFacts>,
     /// What is wrong in an image that could be read.
@@ -84,12 +89,6 @@ pub struct Kernel {
     pub sass: Histogram,
 }
 
-/// The first architecture whose instructions have 16 bytes each.
-const FIRST_COUNTED_SM: u32 = 70;
-
-/// The first architecture with family-specific code.
-const FIRST_FAMILY_SM: u32 = 100;
-
 impl Image<'_> {
     /// Decodes the image and looks into it. LTO-IR and unknown kinds are not decoded: their inspection repeats what
     /// the header says.
@@ -100,7 +99,7 @@ impl Image<'_> {
         match self.kind {
             ImageKind::Cubin => {
                 let content = self.decode(limits)?;
-                self.inspect_cubin(self.view_of(&content), *options)
+                self.inspect_cubin(self.view_of(&content), limits, *options)
             }
             ImageKind::Ptx => {
                 let content = self.decode(limits)?;
@@ -135,6 +134,7 @@ impl Image<'_> {
             kernels: Vec::new(),
             instructions: None,
             sass: Histogram::default(),
+            mnemonics_known: true,
             ptx: None,
             defects: Vec::new(),
         }
@@ -168,7 +168,12 @@ impl Image<'_> {
         })
     }
 
-    fn inspect_cubin(&self, view: View<'_>, options: InspectOptions) -> Result<Inspection, Error> {
+    fn inspect_cubin(
+        &self,
+        view: View<'_>,
+        limits: &Limits,
+        options: InspectOptions,
+    ) -> Result<Inspection, Error> {
         let size = view.len();
         let cubin = Cubin::parse_view(view)?;
         let content = cubin.header_arch()?;
@@ -192,7 +197,7 @@ impl Image<'_> {
             .find_map(|note| Some((note.arch?, note.place.clone())));
         self.judge_arch(&mut inspection, content, note, cubin.view());
         inspection.relocatable = self.relocatable || cubin.is_relocatable();
-        count_kernels(&cubin, &mut inspection, options)?;
+        count_kernels(&cubin, &mut inspection, limits, options)?;
         Ok(inspection)
     }
 
@@ -217,7 +222,7 @@ impl Image<'_> {
         };
         inspection.arch = content.with_scope(scope);
         evidence.plain_or_family = scope == Scope::Plain
-            && content.number() >= FIRST_FAMILY_SM
+            && content.major() >= Scope::Family.first_major()
             && evidence.note.is_none()
             && evidence.entry.is_none();
         if evidence.plain_or_family {
@@ -262,10 +267,11 @@ fn disagreement(stated: Arch, found: Arch) -> &'static str {
 fn count_kernels(
     cubin: &Cubin<'_>,
     inspection: &mut Inspection,
+    limits: &Limits,
     options: InspectOptions,
 ) -> Result<(), Error> {
-    let sm = inspection.arch.number();
-    let countable = sm >= FIRST_COUNTED_SM;
+    let arch = inspection.arch;
+    let countable = sass::is_countable(arch);
     let entries = match cubin.entry_names() {
         Ok(entries) => entries,
         Err(error) => {
@@ -274,16 +280,27 @@ fn count_kernels(
             HashSet::new()
         }
     };
-    let mut counter = (countable && options.sass).then(|| Counter::new(sm));
+    let mut counter = (countable && options.sass).then(|| Counter::new(arch));
     let mut total = 0;
+    let mut code_bytes = 0;
+    let mut name_bytes = 0;
     // The first stands for all: a damaged file may have as many as it has sections.
     let mut partial = None;
     for section in cubin.code_views() {
         let (name, code) = section?;
+        name_bytes += name.len() as u64;
+        if name_bytes > limits.max_name_bytes {
+            let expected = format!("names of at most {:#x} bytes together", limits.max_name_bytes);
+            let found = format!(
+                "more, in {} of the sections with code",
+                inspection.kernels.len() + 1
+            );
+            return Err(code.error(0, expected, found));
+        }
         let instructions = countable.then(|| code.len() / INSTRUCTION_BYTES as u64);
         if countable && partial.is_none() && !code.len().is_multiple_of(INSTRUCTION_BYTES as u64) {
             let expected = "machine code in instructions of 16 bytes";
-            let found = format!("{:#x} bytes in `{name}`", code.len());
+            let found = format!("{:#x} bytes in `{}`", code.len(), clipped(name));
             partial = Some(code.defect(0, "partial-instruction", Warning, expected, found));
         }
         let sass = counter
@@ -291,6 +308,7 @@ fn count_kernels(
             .map(|counter| counter.count(code.bytes()))
             .unwrap_or_default();
         total += instructions.unwrap_or(0);
+        code_bytes += code.len();
         inspection.kernels.push(Kernel {
             name: name.to_owned(),
             is_entry: entries.contains(name),
@@ -300,12 +318,13 @@ fn count_kernels(
         });
     }
     inspection.instructions = countable.then_some(total);
+    inspection.mnemonics_known = code_bytes == 0 || sass::is_known(arch);
     inspection.defects.extend(partial);
     let Some(counter) = counter else {
         return Ok(());
     };
     inspection.sass = counter.into_total();
-    if !sass::is_known(sm) && total > 0 {
+    if !inspection.mnemonics_known {
         let expected = "an architecture whose opcodes are known";
         let found = format!("{}: opcodes are counted without names", inspection.arch);
         let defect = cubin

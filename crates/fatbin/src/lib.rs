@@ -27,11 +27,12 @@ mod sass;
 mod view;
 
 pub use artifact::{Artifact, DeviceCode, ExternalMember, FileFormat, Member, read};
+pub use blockgate_findings::Severity;
 pub use cubin::{CodeSection, Cubin};
-pub use error::{Defect, DefectSeverity, Error, Place};
+pub use error::{Defect, Error, Place};
 pub use image::{Compression, Container, Image, ImageKind};
 pub use inspect::{ArchEvidence, InspectOptions, Inspection, Kernel};
 pub use limits::Limits;
 pub use ptx::PtxFacts;
 pub use rules::{DEFECT_RULES, DefectRule};
-pub use sass::Histogram;
+pub use sass::{Histogram, can_name, converts_to_e2m1};

@@ -3,8 +3,11 @@
 /// How much an input may cost. Every size that a file states is held against these before memory is taken.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// The largest decoded image, in bytes. Default: 4 GiB, far above any image a compiler makes.
+    /// The largest decoded image, in bytes. Default: 1 GiB; the largest of MLX 0.32 has 39 MiB.
     pub max_image_bytes: u64,
+    /// The names of all code sections of one cubin together, in bytes. They are copied, and many sections may share one
+    /// long name. Default: 32 MiB; an image of MLX 0.32 has up to 454 KiB.
+    pub max_name_bytes: u64,
     /// The largest decoded size, as a multiple of the stored size. Default: 1000; images of real libraries
     /// stay below 60. Payloads of less than 64 KiB decoded are allowed whatever the ratio.
     pub max_expansion_ratio: u64,
@@ -21,7 +24,8 @@ pub struct Limits {
 impl Default for Limits {
     fn default() -> Self {
         Self {
-            max_image_bytes: 4 << 30,
+            max_image_bytes: 1 << 30,
+            max_name_bytes: 32 << 20,
             max_expansion_ratio: 1000,
             max_regions: 1 << 20,
             max_images: 1 << 18,

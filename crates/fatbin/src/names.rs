@@ -24,6 +24,16 @@ impl<'a> Names<'a> {
     }
 }
 
+/// The start of a text that may be long, for a message.
+pub(crate) fn clipped(text: &str) -> String {
+    const MAX_CHARS: usize = 80;
+    let mut start: String = text.chars().take(MAX_CHARS).collect();
+    if start.len() < text.len() {
+        start.push('…');
+    }
+    start
+}
+
 #[cfg(test)]
 mod tests {
     use super::Names;

@@ -1,11 +1,12 @@
 //! Facts of PTX text: version, target, kernels.
 
-use blockgate_arch::{Arch, Scope};
+use blockgate_arch::{Arch, SpelledArch, Spelling};
 use memchr::{memchr2, memmem};
 
-use crate::DefectSeverity::Warning;
 use crate::error::{Defect, Error};
+use crate::names::clipped;
 use crate::view::{View, first_bytes};
+use blockgate_findings::Severity::Warning;
 
 /// What a PTX text says of itself, outside comments and strings.
 ///
@@ -31,20 +32,10 @@ pub(crate) fn looks_like_ptx(bytes: &[u8]) -> bool {
         .is_some_and(|token| token.text == b".version")
 }
 
-/// The architecture of a name such as `sm_121a`.
+/// The architecture of a name such as `sm_121a`; other spellings mean nothing to an assembler.
 pub(crate) fn arch_of_name(name: &str) -> Option<Arch> {
-    let name = name.strip_prefix("sm_")?;
-    let (digits, scope) = if let Some(digits) = name.strip_suffix('a') {
-        (digits, Scope::Specific)
-    } else if let Some(digits) = name.strip_suffix('f') {
-        (digits, Scope::Family)
-    } else {
-        (name, Scope::Plain)
-    };
-    if digits.is_empty() || !digits.bytes().all(|byte| byte.is_ascii_digit()) {
-        return None;
-    }
-    Arch::from_number(digits.parse().ok()?, scope)
+    let spelled: SpelledArch = name.parse().ok()?;
+    (spelled.spelling == Spelling::Sm).then_some(spelled.arch)
 }
 
 impl PtxFacts {
@@ -163,11 +154,6 @@ fn is_whole_word(bytes: &[u8], at: usize, len: usize) -> bool {
     let before = at.checked_sub(1).and_then(|before| bytes.get(before));
     let after = bytes.get(at + len);
     !before.into_iter().chain(after).any(|&byte| is_word(byte))
-}
-
-/// The start of a text that may be long, for a message.
-fn clipped(text: &str) -> String {
-    text.chars().take(40).collect()
 }
 
 struct Token<'a> {
@@ -312,6 +298,14 @@ mod tests {
             (
                 ".version 9.0 .target sm_9x",
                 "at 0xd: expected an architecture such as sm_90a after `.target`, found `sm_9x`",
+            ),
+            (
+                ".version 9.0 .target sm_90f",
+                "at 0xd: expected an architecture such as sm_90a after `.target`, found `sm_90f`",
+            ),
+            (
+                ".version 9.0 .target compute_90",
+                "at 0xd: expected an architecture such as sm_90a after `.target`, found `compute_90`",
             ),
             (
                 ".version x .target sm_90",

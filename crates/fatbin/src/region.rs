@@ -1,11 +1,11 @@
 //! Regions, one after the other in a section or a file, and the entries in them.
 
-use crate::DefectSeverity::{Error as Unread, Info, Warning};
 use crate::artifact::Reader;
 use crate::concat;
 use crate::entry::{EntryHeader, EntryTexts, HEADER_BYTES as ENTRY_HEADER_BYTES, KIND_CONCAT};
 use crate::image::{Image, Position};
 use crate::view::{View, first_bytes};
+use blockgate_findings::Severity::{Error as Unread, Info, Warning};
 
 /// First bytes of a region: the number 0xba55ed50.
 pub(crate) const MAGIC: [u8; 4] = [0x50, 0xed, 0x55, 0xba];
@@ -14,7 +14,7 @@ pub(crate) const MAGIC: [u8; 4] = [0x50, 0xed, 0x55, 0xba];
 const REGION_HEADER_BYTES: u64 = 16;
 
 /// Regions and images are aligned to this many bytes.
-const ALIGNMENT_BYTES: u64 = 8;
+pub(crate) const ALIGNMENT_BYTES: u64 = 8;
 
 /// Reads every region of `data`, which is the section `section` or a whole file.
 ///

@@ -14,7 +14,7 @@ const fn rule(id: &'static str, meaning: &'static str) -> DefectRule {
 }
 
 /// Every kind of defect, sorted by id.
-pub const DEFECT_RULES: [DefectRule; 33] = [
+pub const DEFECT_RULES: [DefectRule; 34] = [
     rule(
         "arch-disagreement",
         "entry header or note and content name different architecture numbers",
@@ -37,7 +37,11 @@ pub const DEFECT_RULES: [DefectRule; 33] = [
     ),
     rule(
         "device-section-out-of-file",
-        "a device section lies outside the file",
+        "a device section lies outside the file, or says that it has no content there",
+    ),
+    rule(
+        "device-section-type",
+        "a device section has another type than compilers give it, and was read all the same",
     ),
     rule("entry-alignment", "a payload size is not a multiple of 8"),
     rule(
@@ -77,7 +81,7 @@ pub const DEFECT_RULES: [DefectRule; 33] = [
     rule("limit-regions", "more regions than the limit allows"),
     rule(
         "member-of-other-kind",
-        "an archive member that is no object file, such as text",
+        "an archive member that is text or empty, and so holds no device code",
     ),
     rule(
         "partial-instruction",
@@ -125,7 +129,7 @@ pub const DEFECT_RULES: [DefectRule; 33] = [
     ),
     rule(
         "unreadable-member",
-        "an archive member that may hold device code cannot be read",
+        "an archive member that may hold device code, such as a compressed file, cannot be read",
     ),
     rule(
         "unreadable-note",

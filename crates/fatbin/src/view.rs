@@ -3,9 +3,10 @@
 use std::fmt::Display;
 use std::sync::Arc;
 
+use blockgate_findings::Severity;
 use object::pod::Pod;
 
-use crate::error::{Defect, DefectSeverity, Error, Place};
+use crate::error::{Defect, Error, Place};
 
 /// A stretch of the input or of a decompressed image. All integers are little-endian.
 #[derive(Clone, Debug)]
@@ -76,7 +77,7 @@ impl<'a> View<'a> {
         &self,
         at: u64,
         rule: &'static str,
-        severity: DefectSeverity,
+        severity: Severity,
         expected: impl Into<String>,
         found: impl Into<String>,
     ) -> Defect {

@@ -5,7 +5,7 @@
 use blockgate_arch::{Arch, Scope, ToolkitVersion};
 use object::LittleEndian as LE;
 
-use crate::elf::{Elf, SHT_CUDA_COMPAT};
+use crate::elf::Elf;
 use crate::error::Error;
 
 /// One layout of the machine field of the ELF header.
@@ -66,16 +66,19 @@ pub(super) fn toolkit_of_header(elf: &Elf<'_>) -> Option<ToolkitVersion> {
     Some(ToolkitVersion::new(major, minor))
 }
 
-const COMPAT_SECTION: &[u8] = b".nv.compat";
+/// The section of attributes, of a type of its own.
+pub(crate) const COMPAT_SECTION: &[u8] = b".nv.compat";
 
 /// The attribute that says whether a cubin is for its compute capability alone.
 const ATTRIBUTE_TARGET: u8 = 9;
 
 /// Looks for the attribute in the list of `{format, number, value}` records.
 fn compat_says_specific(elf: &Elf<'_>) -> Result<bool, Error> {
-    for section in elf.sections().iter().filter(|section| {
-        section.name == COMPAT_SECTION && section.header.sh_type.get(LE).0 == SHT_CUDA_COMPAT
-    }) {
+    for section in elf
+        .sections()
+        .iter()
+        .filter(|section| section.name == COMPAT_SECTION)
+    {
         let data = elf.data(section)?;
         let mut at = 0;
         while let Some(&[format, number]) = data

@@ -9,7 +9,8 @@ use blockgate_arch::{Arch, ToolkitVersion};
 use object::LittleEndian as LE;
 use object::elf::{SHF_EXECINSTR, SHT_PROGBITS};
 
-pub(crate) use note::ToolNote;
+pub(crate) use arch::COMPAT_SECTION;
+pub(crate) use note::{NOTE_SECTION, ToolNote};
 
 use crate::elf::{Elf, MACHINE_CUDA};
 use crate::error::Error;
@@ -29,6 +30,9 @@ pub struct CodeSection<'a> {
     /// The instructions.
     pub bytes: &'a [u8],
 }
+
+/// How the names of sections with machine code start. The name of the function follows.
+pub(crate) const CODE_PREFIX: &[u8] = b".text.";
 
 /// Symbols of functions that a host can launch carry this bit in `st_other`.
 const STO_CUDA_ENTRY: u8 = 0x10;
@@ -59,7 +63,7 @@ impl<'a> Cubin<'a> {
         Ok(Self { elf })
     }
 
-    /// The sections with machine code, in file order.
+    /// The sections with machine code, in file order: by name, or by type and flags.
     ///
     /// What only the driver's finalizer reads (`.nv.capmerc.*`, `.nv.merc.*`) is not among them.
     pub fn code_sections(&self) -> impl Iterator<Item = Result<CodeSection<'a>, Error>> {
@@ -76,8 +80,9 @@ impl<'a> Cubin<'a> {
             .sections()
             .iter()
             .filter(|section| {
-                section.header.sh_type.get(LE) == SHT_PROGBITS
-                    && section.header.sh_flags.get(LE).contains(SHF_EXECINSTR)
+                let is_code = section.header.sh_type.get(LE) == SHT_PROGBITS
+                    && section.header.sh_flags.get(LE).contains(SHF_EXECINSTR);
+                is_code || section.name.starts_with(CODE_PREFIX)
             })
             .map(|section| {
                 let name = valid_utf8(section.name);

@@ -1,15 +1,13 @@
 //! The note in which the tools that wrote a cubin leave their version and command line.
 
 use blockgate_arch::{Arch, ToolkitVersion};
-use object::LittleEndian as LE;
-use object::elf::SHT_NOTE;
 
 use crate::elf::Elf;
 use crate::error::Error;
 use crate::ptx::arch_of_name;
 use crate::view::View;
 
-const SECTION: &[u8] = b".note.nv.tkinfo";
+pub(crate) const NOTE_SECTION: &[u8] = b".note.nv.tkinfo";
 
 /// What one tool said.
 ///
@@ -33,7 +31,7 @@ pub(super) fn read(elf: &Elf<'_>) -> Result<Vec<ToolNote>, Error> {
     for section in elf
         .sections()
         .iter()
-        .filter(|section| section.name == SECTION && section.header.sh_type.get(LE) == SHT_NOTE)
+        .filter(|section| section.name == NOTE_SECTION)
     {
         let data = elf.data(section)?;
         let mut at = 0;
@@ -50,7 +48,7 @@ pub(super) fn read(elf: &Elf<'_>) -> Result<Vec<ToolNote>, Error> {
                 u64::from(description_bytes),
                 "the description of a note",
             )?;
-            notes.extend(parse(&description));
+            notes.push(parse(&description)?);
             at = description_at + u64::from(description_bytes).next_multiple_of(4);
         }
     }
@@ -58,28 +56,34 @@ pub(super) fn read(elf: &Elf<'_>) -> Result<Vec<ToolNote>, Error> {
 }
 
 /// The description: a number, then offsets of five strings (object, tool, version, build, command line) from where
-/// the numbers end. `None` where a string is not where it should be.
-fn parse(description: &View<'_>) -> Option<ToolNote> {
+/// the numbers end.
+fn parse(description: &View<'_>) -> Result<ToolNote, Error> {
     const STRINGS_AT: u64 = 24;
     let string = |index: u64| {
-        let at = STRINGS_AT + u64::from(description.u32(4 + 4 * index)?);
-        let bytes = description.bytes().get(usize::try_from(at).ok()?..)?;
-        let end = bytes.iter().position(|&byte| byte == 0)?;
-        Some(String::from_utf8_lossy(bytes.get(..end)?).into_owned())
+        let offset_at = 4 + 4 * index;
+        let offset: &[u8; 4] = description.array_at(offset_at, "the offset of a string")?;
+        let offset = u32::from_le_bytes(*offset);
+        let rest = usize::try_from(STRINGS_AT + u64::from(offset))
+            .ok()
+            .and_then(|at| description.bytes().get(at..));
+        let text = rest.and_then(|rest| rest.get(..rest.iter().position(|&byte| byte == 0)?));
+        let text = text.ok_or_else(|| {
+            let expected = format!(
+                "a string that ends within a note of {:#x} bytes",
+                description.len()
+            );
+            description.error(offset_at, expected, format!("its offset as {offset:#x}"))
+        })?;
+        Ok(String::from_utf8_lossy(text).into_owned())
     };
     let (tool, version, command) = (string(1)?, string(2)?, string(4)?);
-    Some(ToolNote {
+    Ok(ToolNote {
         place: description.place(0),
         tool,
-        toolkit: toolkit_of(&version),
+        toolkit: ToolkitVersion::of_tool_text(&version),
         arch: arch_of(&command),
         command: command.trim().to_owned(),
     })
-}
-
-fn toolkit_of(version: &str) -> Option<ToolkitVersion> {
-    let exact = version.rsplit(" V").next()?;
-    exact.trim().parse().ok()
 }
 
 /// The architecture that a command line asks for, as `-arch sm_121a` or `-arch=sm_121a`.
@@ -97,7 +101,7 @@ fn arch_of(command: &str) -> Option<Arch> {
 
 #[cfg(test)]
 mod tests {
-    use super::{arch_of, toolkit_of};
+    use super::arch_of;
 
     #[test]
     fn command_lines_name_the_architecture_in_two_ways() {
@@ -111,15 +115,5 @@ mod tests {
             let arch = arch_of(command).map(|arch| arch.to_string());
             assert_eq!(arch.as_deref(), expected, "{command}");
         }
-    }
-
-    #[test]
-    fn versions_are_exact() {
-        let version = toolkit_of("Cuda compilation tools, release 13.0, V13.0.88");
-        assert_eq!(
-            version.map(|version| version.to_string()).as_deref(),
-            Some("13.0.88")
-        );
-        assert_eq!(toolkit_of("unknown"), None);
     }
 }

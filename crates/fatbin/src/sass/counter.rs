@@ -2,16 +2,20 @@
 
 use std::collections::BTreeMap;
 
+use blockgate_arch::Arch;
+
 use super::f2fp::{self, Spelling};
 use super::histogram::{Histogram, Mnemonic};
 use super::opcodes::{NAMES, NO_NAME};
-use super::{Class, Exception};
+use super::{Class, Exception, LOW_9};
 
 /// Size of an instruction from sm_70 on.
 pub(crate) const INSTRUCTION_BYTES: usize = 16;
 
 /// Values of the low 12 bits.
-const FORMS: usize = 1 << 12;
+pub(super) const FORMS: u16 = 1 << 12;
+
+const FORM_COUNT: usize = FORMS as usize;
 
 /// The deciding bit, above the low 12 bits.
 const BIT: u16 = 1 << 12;
@@ -27,10 +31,10 @@ pub(crate) struct Counter {
     class: Option<&'static Class>,
     spelling: Spelling,
     /// The deciding bits of the upper word, by the low 12 bits.
-    hi_masks: Box<[u32; FORMS]>,
+    hi_masks: Box<[u32; FORM_COUNT]>,
     /// Index into `NAMES` by the low 12 bits and the deciding bit.
-    names: Box<[u16; 2 * FORMS]>,
-    counts: Box<[u32; 2 * FORMS]>,
+    names: Box<[u16; 2 * FORM_COUNT]>,
+    counts: Box<[u32; 2 * FORM_COUNT]>,
     /// Which of the counts are not zero.
     touched: Vec<u16>,
     /// Instructions whose name depends on more than one bit: low 12 bits and what tells them apart.
@@ -42,10 +46,10 @@ pub(crate) struct Counter {
 }
 
 impl Counter {
-    /// For architecture number `sm`. Where its encoding is not known, every opcode is counted without a name.
-    pub(crate) fn new(sm: u32) -> Self {
-        let class = Class::of(sm);
-        let mut hi_masks = Box::new([0; FORMS]);
+    /// For `arch`. Where its encoding is not known, every opcode is counted without a name.
+    pub(crate) fn new(arch: Arch) -> Self {
+        let class = Class::of(arch);
+        let mut hi_masks = Box::new([0; FORM_COUNT]);
         for (low12, exception) in class.map_or(&[][..], |class| class.exceptions) {
             if let (Exception::Bit { hi_mask, .. }, Some(mask)) =
                 (exception, hi_masks.get_mut(usize::from(*low12)))
@@ -53,17 +57,17 @@ impl Counter {
                 *mask = *hi_mask;
             }
         }
-        let mut names = Box::new([NO_NAME; 2 * FORMS]);
+        let mut names = Box::new([NO_NAME; 2 * FORM_COUNT]);
         for (index, name) in (0..).zip(names.iter_mut()) {
             let named = class.and_then(|class| class.name(index & 0xfff, index & BIT != 0));
             *name = named.unwrap_or(NO_NAME);
         }
         Self {
             class,
-            spelling: Spelling::of(sm),
+            spelling: Spelling::of(arch),
             hi_masks,
             names,
-            counts: Box::new([0; 2 * FORMS]),
+            counts: Box::new([0; 2 * FORM_COUNT]),
             touched: Vec::new(),
             special: Vec::new(),
             conversions: BTreeMap::new(),
@@ -98,7 +102,7 @@ impl Counter {
             let word = u128::from_le_bytes(*instruction);
             let (lo, hi) = (word as u64, (word >> 64) as u32);
             let low12 = lo as u16 & 0xfff;
-            let operation = low12 & 0x1ff;
+            let operation = low12 & LOW_9;
             if operation == f2fp::OPERATION {
                 self.special.push((low12, f2fp::modifiers(hi)));
                 continue;
@@ -120,7 +124,7 @@ impl Counter {
     /// Moves the counts of a batch to the section's tally. The lists keep their memory for the next one.
     fn tally_batch(&mut self) {
         for &index in &self.touched {
-            let at = usize::from(index) % (2 * FORMS);
+            let at = usize::from(index) % (2 * FORM_COUNT);
             let count = u64::from(std::mem::take(&mut self.counts[at]));
             match self.names[at] {
                 NO_NAME => self.section.add(Mnemonic::Unknown(index & 0xfff), count),
@@ -142,7 +146,7 @@ impl Counter {
 
     /// The name of a conversion or tensor-core instruction, where the class has such ones.
     fn special_mnemonic(&mut self, low12: u16, key: u16) -> Mnemonic {
-        let is_tensor_core = low12 & 0x1ff == TENSOR_CORE;
+        let is_tensor_core = low12 & LOW_9 == TENSOR_CORE;
         let exception = self.class.and_then(|class| class.exception(low12));
         let name = self.class.and_then(|class| class.name(low12, false));
         match (is_tensor_core, exception, name) {
@@ -233,15 +237,18 @@ fn tensor_core_key(lo: u64, hi: u32) -> u16 {
 
 const TENSOR_CORE_FP4: u16 = 4;
 
+/// By element: 16 bits, integer, 8 bits, 4 bits, and what was never seen, which is kept apart from the others.
+pub(super) const TENSOR_CORE_NAMES: [&str; 5] = ["UTCHMMA", "UTCIMMA", "UTCQMMA", "UTCOMMA", "UTC?MMA"];
+
 fn tensor_core_mnemonic(key: u16) -> Mnemonic {
+    let [half, integer, quarter, octal, other] = TENSOR_CORE_NAMES;
     Mnemonic::Full(
         match key {
-            0 => "UTCHMMA",
-            1 => "UTCIMMA",
-            3 => "UTCQMMA",
-            TENSOR_CORE_FP4 => "UTCOMMA",
-            // Never seen; kept apart from the others.
-            _ => "UTC?MMA",
+            0 => half,
+            1 => integer,
+            3 => quarter,
+            TENSOR_CORE_FP4 => octal,
+            _ => other,
         }
         .into(),
     )
@@ -251,12 +258,12 @@ fn tensor_core_mnemonic(key: u16) -> Mnemonic {
 mod tests {
     use super::Counter;
 
-    fn counted(sm: u32, instructions: &[(u64, u64)]) -> Vec<(String, u64)> {
+    fn counted(sm: &str, instructions: &[(u64, u64)]) -> Vec<(String, u64)> {
         let code: Vec<u8> = instructions
             .iter()
             .flat_map(|(lo, hi)| lo.to_le_bytes().into_iter().chain(hi.to_le_bytes()))
             .collect();
-        let histogram = Counter::new(sm).count(&code);
+        let histogram = Counter::new(sm.parse().unwrap()).count(&code);
         histogram
             .iter()
             .map(|(name, count)| (name.to_owned(), count))
@@ -272,7 +279,12 @@ mod tests {
 
     #[test]
     fn one_opcode_has_different_names_in_different_classes() {
-        for (sm, name) in [(80, "HFMA2"), (90, "HFMA2"), (107, "IADD"), (121, "IADD")] {
+        for (sm, name) in [
+            ("80", "HFMA2"),
+            ("90a", "HFMA2"),
+            ("107", "IADD"),
+            ("121", "IADD"),
+        ] {
             assert_eq!(counted(sm, &[(0x7235, 0)]), named(&[(name, 1)]), "sm_{sm}");
         }
     }
@@ -281,10 +293,10 @@ mod tests {
     fn one_more_bit_decides_where_it_must() {
         let bit_76 = 1 << (76 - 64);
         assert_eq!(
-            counted(100, &[(0x210, 0), (0x210, bit_76), (0x210, bit_76)]),
+            counted("100", &[(0x210, 0), (0x210, bit_76), (0x210, bit_76)]),
             named(&[("IADD", 2), ("IADD3", 1)])
         );
-        assert_eq!(counted(90, &[(0x210, bit_76)]), named(&[("IADD3", 1)]));
+        assert_eq!(counted("90", &[(0x210, bit_76)]), named(&[("IADD3", 1)]));
     }
 
     #[test]
@@ -297,18 +309,18 @@ mod tests {
             (0xdea, 0),
         ];
         assert_eq!(
-            counted(100, &words),
+            counted("100", &words),
             named(&[("UTCHMMA", 1), ("UTCIMMA", 1), ("UTCOMMA", 1), ("UTCQMMA", 2)])
         );
-        assert_eq!(counted(121, &[(0x9ea, 0)]), named(&[("?9ea", 1)]));
+        assert_eq!(counted("121", &[(0x9ea, 0)]), named(&[("?9ea", 1)]));
     }
 
     #[test]
     fn nothing_is_dropped() {
         assert_eq!(
-            counted(75, &[(0x23e, 0x2070 << 8), (0xfff, 0)]),
+            counted("75", &[(0x23e, 0x2070 << 8), (0xfff, 0)]),
             named(&[("?23e", 1), ("?fff", 1)])
         );
-        assert_eq!(counted(199, &[(0x202, 0)]), named(&[("?202", 1)]));
+        assert_eq!(counted("199", &[(0x202, 0)]), named(&[("?202", 1)]));
     }
 }

@@ -4,6 +4,7 @@ use std::cmp::Ordering;
 use std::fmt;
 use std::sync::{Arc, LazyLock};
 
+use super::f2fp::converts_to_e2m1;
 use super::opcodes::NAMES;
 
 /// Instructions by mnemonic: base mnemonics, and for `F2FP` all modifiers too. An opcode without a known name
@@ -30,7 +31,7 @@ static UNKNOWN_NAMES: LazyLock<Vec<String>> =
     LazyLock::new(|| (0..0x1000).map(|low12| format!("?{low12:03x}")).collect());
 
 impl Mnemonic {
-    fn name(&self) -> &str {
+    pub(super) fn name(&self) -> &str {
         match self {
             Self::Base(index) => NAMES.get(usize::from(*index)).copied().unwrap_or("?"),
             Self::Unknown(low12) => UNKNOWN_NAMES.get(usize::from(*low12)).map_or("?", String::as_str),
@@ -85,6 +86,15 @@ impl Histogram {
         self.counts.iter().map(|(_, count)| count).sum()
     }
 
+    /// How many instructions convert to E2M1; see [`converts_to_e2m1`](crate::converts_to_e2m1).
+    pub fn e2m1_conversions(&self) -> u64 {
+        let conversions = self.counts.iter().filter(|(mnemonic, _)| {
+            // Only names with modifiers say what they convert.
+            matches!(mnemonic, Mnemonic::Full(name) if converts_to_e2m1(name))
+        });
+        conversions.map(|(_, count)| count).sum()
+    }
+
     /// Whether nothing was counted.
     pub fn is_empty(&self) -> bool {
         self.counts.is_empty()
@@ -119,6 +129,18 @@ impl fmt::Debug for Histogram {
 #[cfg(test)]
 mod tests {
     use super::{Histogram, Mnemonic};
+
+    #[test]
+    fn conversions_to_e2m1_are_added_up() {
+        let full = |name: &str| Mnemonic::Full(name.into());
+        let histogram = Histogram::from_counts(vec![
+            (full("F2FP.SATFINITE.E2M1.F32.PACK_AB_MERGE_C"), 2),
+            (full("F2FP.SATFINITE.RELU.E2M1.BF16.UNPACK_B_MERGE_C"), 3),
+            (full("F2FP.F16.E2M1.UNPACK_B"), 5),
+            (Mnemonic::Base(0), 7),
+        ]);
+        assert_eq!(histogram.e2m1_conversions(), 5);
+    }
 
     #[test]
     fn merging_adds_and_keeps_the_order() {

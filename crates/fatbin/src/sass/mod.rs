@@ -7,17 +7,21 @@ mod counter;
 mod f2fp;
 mod histogram;
 mod opcodes;
+mod vocabulary;
 
 pub(crate) use counter::{Counter, INSTRUCTION_BYTES};
+pub use f2fp::converts_to_e2m1;
 pub use histogram::Histogram;
+pub use vocabulary::can_name;
 
+use blockgate_arch::Arch;
 use opcodes::{CLASSES, NO_NAME, OPERATIONS};
 
 /// How instructions of a group of architectures are encoded. The suffix of an architecture plays no part.
 #[derive(Debug)]
 pub(crate) struct Class {
-    /// The numbers of the architectures.
-    sms: &'static [u32],
+    /// The compute capabilities, major and minor.
+    capabilities: &'static [(u16, u8)],
     /// Index into `NAMES` by the low 9 bits.
     operations: &'static [u16; OPERATIONS],
     /// What the low 9 bits alone do not tell, by the low 12 bits.
@@ -35,9 +39,12 @@ enum Exception {
 }
 
 impl Class {
-    /// The class of architecture number `sm`; `None` where its encoding is not known.
-    pub(crate) fn of(sm: u32) -> Option<&'static Self> {
-        CLASSES.iter().find(|class| class.sms.contains(&sm))
+    /// The class of `arch`; `None` where its encoding is not known.
+    pub(crate) fn of(arch: Arch) -> Option<&'static Self> {
+        let capability = (arch.major(), arch.minor());
+        CLASSES
+            .iter()
+            .find(|class| class.capabilities.contains(&capability))
     }
 
     /// The name, as an index into `NAMES`, of the opcode `low12`, where `bit` is the one that may decide.
@@ -53,13 +60,34 @@ impl Class {
         }
     }
 
+    /// The base mnemonic under which the opcode is counted; `None` where it has none or more than a base.
+    fn base_name(&self, low12: u16, bit: bool) -> Option<u16> {
+        let spelt_out = match self.exception(low12) {
+            Some(Exception::TensorCore) => true,
+            Some(Exception::Name(_) | Exception::Bit { .. }) => false,
+            None => low12 & LOW_9 == f2fp::OPERATION,
+        };
+        self.name(low12, bit).filter(|_| !spelt_out)
+    }
+
     fn exception(&self, low12: u16) -> Option<Exception> {
         let found = self.exceptions.binary_search_by_key(&low12, |row| row.0).ok()?;
         self.exceptions.get(found).map(|row| row.1)
     }
 }
 
-/// Whether the opcodes of architecture number `sm` are known.
-pub(crate) fn is_known(sm: u32) -> bool {
-    Class::of(sm).is_some()
+/// The bits of an opcode that name the operation; three more name the form of its operands.
+const LOW_9: u16 = 0x1ff;
+
+/// The first major compute capability whose instructions have 16 bytes each.
+const FIRST_COUNTED_MAJOR: u16 = 7;
+
+/// Whether the instructions of `arch` have the size that this module counts by.
+pub(crate) fn is_countable(arch: Arch) -> bool {
+    arch.major() >= FIRST_COUNTED_MAJOR
+}
+
+/// Whether the opcodes of `arch` are known.
+pub(crate) fn is_known(arch: Arch) -> bool {
+    Class::of(arch).is_some()
 }

@@ -50,37 +50,37 @@ pub(crate) static NAMES: [&str; 257] = [
 /// One row per class of architectures.
 pub(super) static CLASSES: [Class; 7] = [
     Class {
-        sms: &[70, 72, 75],
+        capabilities: &[(7, 0), (7, 2), (7, 5)],
         operations: &OPERATIONS_75,
         exceptions: &EXCEPTIONS_75,
     },
     Class {
-        sms: &[80, 86, 87, 88, 89],
+        capabilities: &[(8, 0), (8, 6), (8, 7), (8, 8), (8, 9)],
         operations: &OPERATIONS_80,
         exceptions: &EXCEPTIONS_80,
     },
     Class {
-        sms: &[90],
+        capabilities: &[(9, 0)],
         operations: &OPERATIONS_90,
         exceptions: &EXCEPTIONS_90,
     },
     Class {
-        sms: &[100, 103],
+        capabilities: &[(10, 0), (10, 3)],
         operations: &OPERATIONS_100,
         exceptions: &EXCEPTIONS_100,
     },
     Class {
-        sms: &[107],
+        capabilities: &[(10, 7)],
         operations: &OPERATIONS_107,
         exceptions: &EXCEPTIONS_107,
     },
     Class {
-        sms: &[110, 101],
+        capabilities: &[(11, 0), (10, 1)],
         operations: &OPERATIONS_110,
         exceptions: &EXCEPTIONS_110,
     },
     Class {
-        sms: &[120, 121],
+        capabilities: &[(12, 0), (12, 1)],
         operations: &OPERATIONS_120,
         exceptions: &EXCEPTIONS_120,
     },

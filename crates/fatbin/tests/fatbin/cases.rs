@@ -147,7 +147,7 @@ fn summary(bytes: &[u8]) -> Result<String, Failed> {
                 inspection.arch.with_scope(blockgate_arch::Scope::Family)
             )?;
         }
-        let conversions = inspection.sass.get("F2FP.SATFINITE.E2M1.F32.PACK_AB_MERGE_C");
+        let conversions = inspection.sass.e2m1_conversions();
         if conversions > 0 {
             write!(text, " {conversions}")?;
         }

@@ -130,7 +130,16 @@ fn print_inspection(out: &mut dyn Write, inspection: &Inspection) -> io::Result<
     }
     let counted = |count: Option<u64>| count.map_or("uncounted".to_owned(), |count| count.to_string());
     if !inspection.kernels.is_empty() || inspection.instructions.is_some() {
-        writeln!(out, "  instructions {}", counted(inspection.instructions))?;
+        writeln!(
+            out,
+            "  instructions {}{}",
+            counted(inspection.instructions),
+            if inspection.mnemonics_known {
+                ""
+            } else {
+                ", mnemonics unknown"
+            }
+        )?;
     }
     for kernel in &inspection.kernels {
         writeln!(

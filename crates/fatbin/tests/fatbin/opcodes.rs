@@ -4,17 +4,47 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
-use libtest_mimic::Trial;
+use blockgate_arch::{Arch, Scope};
+use blockgate_fatbin::{Histogram, InspectOptions, Limits, can_name, read};
+use libtest_mimic::{Failed, Trial};
 use serde_json::Value;
 
+use crate::goldens::inputs;
 use crate::support::{compare_or_bless, fixtures};
 
 pub(crate) fn trials() -> Vec<Trial> {
-    vec![Trial::test("generated/opcodes", || {
-        let data: Value = serde_json::from_slice(&std::fs::read(fixtures().join("sass-opcodes.json"))?)?;
-        let source = generate(&data).ok_or("the opcode data has another shape")?;
-        compare_or_bless(&generated_file(), &source)
-    })]
+    vec![
+        Trial::test("generated/opcodes", || {
+            let data: Value = serde_json::from_slice(&std::fs::read(fixtures().join("sass-opcodes.json"))?)?;
+            let source = generate(&data).ok_or("the opcode data has another shape")?;
+            compare_or_bless(&generated_file(), &source)
+        }),
+        Trial::test("vocabulary/every-counted-name-is-in-it", every_counted_name),
+    ]
+}
+
+/// What `can_name` denies must not be found in any input.
+fn every_counted_name() -> Result<(), Failed> {
+    let limits = Limits::default();
+    let mut total = Histogram::default();
+    for path in inputs()?.into_values() {
+        let bytes = std::fs::read(path)?;
+        let Ok(artifact) = read(&bytes, &limits) else {
+            continue;
+        };
+        for image in &artifact.images {
+            if let Ok(inspection) = image.inspect(&limits, &InspectOptions::default()) {
+                total.merge(&inspection.sass);
+            }
+        }
+    }
+    if total.is_empty() {
+        return Err("no input has an instruction".into());
+    }
+    match total.iter().find(|(name, _)| !can_name(|known| known == *name)) {
+        Some((name, _)) => Err(format!("{name} was counted").into()),
+        None => Ok(()),
+    }
 }
 
 fn generated_file() -> PathBuf {
@@ -59,13 +89,13 @@ fn generate(data: &Value) -> Option<String> {
     let _ = writeln!(out, "pub(super) static CLASSES: [Class; {}] = [", classes.len());
     for class in classes {
         let name = class.get("name")?.as_str()?;
-        let sms: Vec<_> = class
-            .get("sm")?
-            .as_array()?
-            .iter()
-            .map(Value::to_string)
-            .collect();
-        let _ = writeln!(out, "    Class {{\n        sms: &[{}],", sms.join(", "));
+        let mut capabilities = Vec::new();
+        for number in class.get("sm")?.as_array()? {
+            let arch = Arch::from_number(u32::try_from(number.as_u64()?).ok()?, Scope::Plain)?;
+            capabilities.push(format!("({}, {})", arch.major(), arch.minor()));
+        }
+        let capabilities = capabilities.join(", ");
+        let _ = writeln!(out, "    Class {{\n        capabilities: &[{capabilities}],");
         let _ = writeln!(out, "        operations: &OPERATIONS_{name},");
         let _ = writeln!(out, "        exceptions: &EXCEPTIONS_{name},\n    }},");
     }

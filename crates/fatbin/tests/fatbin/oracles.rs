@@ -1,20 +1,20 @@
 //! The same inputs, read by others: `goblin` always, NVIDIA's programs where they are installed.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, HashSet};
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::sync::Mutex;
+use std::sync::{LazyLock, Mutex};
 
-use blockgate_fatbin::{
-    Artifact, Cubin, DefectSeverity, FileFormat, ImageKind, InspectOptions, Limits, read,
-};
+use blockgate_arch::{Arch, Scope};
+use blockgate_fatbin::{Artifact, Cubin, FileFormat, ImageKind, InspectOptions, Limits, Severity, read};
 use libtest_mimic::{Failed, Trial};
 
+use crate::edge;
 use crate::goldens::inputs;
 use crate::support::{files, fixtures};
 
-/// The first architecture that the 13.x programs still know.
-const FIRST_SM_OF_13: u32 = 75;
+/// The first compute capability that the 13.x programs still know.
+const FIRST_OF_13: (u16, u8) = (7, 5);
 
 pub(crate) fn trials() -> Result<Vec<Trial>, Failed> {
     let mut trials = Vec::new();
@@ -22,10 +22,12 @@ pub(crate) fn trials() -> Result<Vec<Trial>, Failed> {
     let cuobjdump = find("cuobjdump");
     let nvdisasm = find("nvdisasm");
     for (name, path) in inputs()? {
-        trials.push({
-            let path = path.clone();
-            Trial::test(format!("goblin/{name}"), move || goblin(&path))
-        });
+        if goblin_has_a_say(&path)? {
+            let (name, path) = (name.clone(), path.clone());
+            trials.push(Trial::test(format!("goblin/{name}"), move || {
+                goblin(&name, &path)
+            }));
+        }
         if let Some(listing) = listings.get(&name) {
             let (path, listing) = (path.clone(), listing.clone());
             trials.push(Trial::test(format!("cuobjdump-recorded/{name}"), move || {
@@ -38,6 +40,8 @@ pub(crate) fn trials() -> Result<Vec<Trial>, Failed> {
             trials.push(oracle_trial("cuobjdump", &name, cuobjdump.is_some(), move || {
                 run_cuobjdump(program.as_deref().ok_or("no program")?, &input)
             }));
+        }
+        if !archive_or_edge && nvdisasm_has_a_say(&path)? {
             let (program, input) = (nvdisasm.clone(), path);
             trials.push(oracle_trial("nvdisasm", &name, nvdisasm.is_some(), move || {
                 run_nvdisasm(program.as_deref().ok_or("no program")?, &input)
@@ -79,16 +83,27 @@ fn find(program: &str) -> Option<PathBuf> {
     files(&toolkits, is_program).ok()?.into_iter().next()
 }
 
-fn goblin(path: &Path) -> Result<(), Failed> {
+/// Whether there is anything that goblin reads too: an archive, a host file with device code, a cubin.
+fn goblin_has_a_say(path: &Path) -> Result<bool, Failed> {
+    let bytes = std::fs::read(path)?;
+    let starts = [&b"\x7fELF"[..], b"!<arch>\n"];
+    let is_elf_or_archive = starts.iter().any(|start| bytes.starts_with(start));
+    let has_cubin = |artifact: &Artifact<'_>| artifact.images.iter().any(|i| i.kind == ImageKind::Cubin);
+    Ok(is_elf_or_archive || read(&bytes, &Limits::default()).is_ok_and(|artifact| has_cubin(&artifact)))
+}
+
+fn goblin(name: &str, path: &Path) -> Result<(), Failed> {
     let bytes = std::fs::read(path)?;
     let limits = Limits::default();
-    let Ok(artifact) = read(&bytes, &limits) else {
-        return Ok(());
+    let artifact = match read(&bytes, &limits) {
+        Ok(artifact) => artifact,
+        Err(error) => return both_refuse(name, &error, goblin::elf::Elf::parse(&bytes).is_err()),
     };
+    let mut compared = 0;
     match artifact.format {
-        FileFormat::Archive => goblin_archive(&artifact, &bytes)?,
+        FileFormat::Archive => compared += goblin_archive(&artifact, &bytes)?,
         FileFormat::ElfRelocatable | FileFormat::ElfExecutable | FileFormat::ElfShared => {
-            goblin_host(&artifact, &bytes)?;
+            compared += goblin_host(&artifact, &bytes)?;
         }
         _ => {}
     }
@@ -97,21 +112,43 @@ fn goblin(path: &Path) -> Result<(), Failed> {
         .iter()
         .filter(|image| image.kind == ImageKind::Cubin)
     {
-        let Ok(content) = image.decode(&limits) else {
-            continue;
+        compared += 1;
+        let content = match image.decode(&limits) {
+            Ok(content) => content,
+            Err(error) => {
+                // The other reader does not decompress.
+                both_refuse(name, &error, false)?;
+                continue;
+            }
         };
-        // A damaged cubin has its golden.
-        let Ok(inspection) = image.inspect(&limits, &InspectOptions { sass: false }) else {
-            continue;
+        let theirs = goblin_kernels(&content);
+        let inspection = match image.inspect(&limits, &InspectOptions { sass: false }) {
+            Ok(inspection) => inspection,
+            Err(error) => {
+                both_refuse(name, &error, theirs.is_err())?;
+                continue;
+            }
         };
         let ours: Vec<_> = inspection
             .kernels
             .iter()
             .map(|kernel| (kernel.name.clone(), kernel.code_bytes, kernel.is_entry))
             .collect();
-        same(&goblin_kernels(&content)?, &ours, "code sections")?;
+        same(&theirs?, &ours, "code sections")?;
+    }
+    if compared == 0 {
+        return Err("nothing was compared".into());
     }
     Ok(())
+}
+
+/// What this reader refuses, the other one refuses too, or it is among the inputs that must be refused.
+fn both_refuse(name: &str, error: &blockgate_fatbin::Error, they_refuse: bool) -> Result<(), Failed> {
+    if they_refuse || edge::is_known_to_be_refused(name) {
+        Ok(())
+    } else {
+        Err(format!("only this reader refuses: {error}").into())
+    }
 }
 
 fn goblin_kernels(content: &[u8]) -> Result<Vec<(String, u64, bool)>, Failed> {
@@ -135,8 +172,9 @@ fn goblin_kernels(content: &[u8]) -> Result<Vec<(String, u64, bool)>, Failed> {
         .collect())
 }
 
-/// Every image lies in the section that it names, and every such section starts with its first image.
-fn goblin_host(artifact: &Artifact<'_>, bytes: &[u8]) -> Result<(), Failed> {
+/// Every image lies in the section that it names, and every such section starts with its first image. Gives how many
+/// sections there were to look at, device sections or not.
+fn goblin_host(artifact: &Artifact<'_>, bytes: &[u8]) -> Result<usize, Failed> {
     let elf = goblin::elf::Elf::parse(bytes)?;
     let mut placed = 0;
     for header in &elf.section_headers {
@@ -157,29 +195,18 @@ fn goblin_host(artifact: &Artifact<'_>, bytes: &[u8]) -> Result<(), Failed> {
         same(&(header.sh_offset + 16), &header_of_first, "the first entry")?;
         placed += inside.len();
     }
-    same(&placed, &artifact.images.len(), "images in device sections")
+    same(&placed, &artifact.images.len(), "images in device sections")?;
+    Ok(elf.section_headers.len())
 }
 
-fn goblin_archive(artifact: &Artifact<'_>, bytes: &[u8]) -> Result<(), Failed> {
-    let archive = match goblin::archive::Archive::parse(bytes) {
-        Ok(archive) => archive,
+/// Gives how many members were compared; an archive that the other reader refuses counts as one.
+fn goblin_archive(artifact: &Artifact<'_>, bytes: &[u8]) -> Result<usize, Failed> {
+    let theirs = match goblin_members(bytes, "", 0) {
+        Ok(theirs) => theirs,
         // Where the other reader gives up, this one has to say that something is wrong.
-        Err(_) if has_errors(artifact) => return Ok(()),
+        Err(_) if has_errors(artifact) => return Ok(1),
         Err(error) => return Err(error.into()),
     };
-    let theirs: Vec<_> = (0..archive.len())
-        .filter_map(|index| archive.get_at(index))
-        .map(|member| {
-            (
-                member.extended_name().to_owned(),
-                member.offset,
-                member.size() as u64,
-            )
-        })
-        .map(|(name, offset, size)| (name.trim_end_matches('/').to_owned(), offset, size))
-        // The symbol table of a BSD archive is no member; and members behind the end of the file are not there.
-        .filter(|(name, offset, size)| name != "__.SYMDEF" && offset + size <= bytes.len() as u64)
-        .collect();
     let ours: Vec<_> = artifact
         .members
         .iter()
@@ -188,14 +215,43 @@ fn goblin_archive(artifact: &Artifact<'_>, bytes: &[u8]) -> Result<(), Failed> {
             (name, member.offset, member.data.len() as u64)
         })
         .collect();
-    same(&theirs, &ours, "archive members")
+    same(&theirs, &ours, "archive members")?;
+    Ok(ours.len())
+}
+
+/// Name, offset and size of each member. Those of an archive inside the archive stand in its place.
+fn goblin_members(
+    bytes: &[u8],
+    prefix: &str,
+    offset: u64,
+) -> Result<Vec<(String, u64, u64)>, goblin::error::Error> {
+    let archive = goblin::archive::Archive::parse(bytes)?;
+    let mut members = Vec::new();
+    for member in (0..archive.len()).filter_map(|index| archive.get_at(index)) {
+        let name = member.extended_name().trim_end_matches('/');
+        let (start, size) = (member.offset, member.size() as u64);
+        // The symbol table of a BSD archive is no member; and members behind the end of the file are not there.
+        let content = usize::try_from(start)
+            .ok()
+            .and_then(|start| bytes.get(start..start + member.size()));
+        let Some(content) = content.filter(|_| name != "__.SYMDEF") else {
+            continue;
+        };
+        let name = format!("{prefix}{name}");
+        if prefix.is_empty() && content.starts_with(b"!<arch>\n") {
+            members.extend(goblin_members(content, &format!("{name}/"), start)?);
+        } else {
+            members.push((name, offset + start, size));
+        }
+    }
+    Ok(members)
 }
 
 fn has_errors(artifact: &Artifact<'_>) -> bool {
     artifact
         .defects
         .iter()
-        .any(|defect| defect.severity == DefectSeverity::Error)
+        .any(|defect| defect.severity == Severity::Error)
 }
 
 fn same<T: PartialEq + std::fmt::Debug>(theirs: &T, ours: &T, what: &str) -> Result<(), Failed> {
@@ -344,8 +400,30 @@ fn cuobjdump_names(
     Ok((names, unreadable))
 }
 
+/// Whether there is a cubin of an architecture that the program knows.
+fn nvdisasm_has_a_say(path: &Path) -> Result<bool, Failed> {
+    let bytes = std::fs::read(path)?;
+    let limits = Limits::default();
+    let Ok(artifact) = read(&bytes, &limits) else {
+        return Ok(false);
+    };
+    Ok(artifact
+        .images
+        .iter()
+        .filter(|image| image.kind == ImageKind::Cubin)
+        .filter_map(|image| image.inspect(&limits, &InspectOptions { sass: false }).ok())
+        .any(|inspection| is_known_to_13(inspection.arch)))
+}
+
+fn is_known_to_13(arch: Arch) -> bool {
+    (arch.major(), arch.minor()) >= FIRST_OF_13
+}
+
+/// An architecture, without its suffix, and machine code for it.
+type Code = (Arch, Vec<u8>);
+
 /// Machine code that was compared already: the inputs repeat much of it, and a disassembler takes its time.
-static COMPARED: Mutex<BTreeSet<(u32, Vec<u8>)>> = Mutex::new(BTreeSet::new());
+static COMPARED: LazyLock<Mutex<HashSet<Code>>> = LazyLock::new(Mutex::default);
 
 /// Every kernel of every cubin has the same mnemonics, and the same `F2FP` with all modifiers, as nvdisasm prints.
 fn run_nvdisasm(program: &Path, path: &Path) -> Result<(), Failed> {
@@ -359,7 +437,7 @@ fn run_nvdisasm(program: &Path, path: &Path) -> Result<(), Failed> {
             continue;
         }
         let inspection = image.inspect(&limits, &InspectOptions::default())?;
-        if inspection.arch.number() < FIRST_SM_OF_13 {
+        if !is_known_to_13(inspection.arch) {
             continue;
         }
         let content = image.decode(&limits)?;
@@ -370,7 +448,7 @@ fn run_nvdisasm(program: &Path, path: &Path) -> Result<(), Failed> {
         let new = COMPARED
             .lock()
             .map_err(|_| "another trial panicked")?
-            .insert((inspection.arch.number(), code));
+            .insert((inspection.arch.with_scope(Scope::Plain), code));
         if !new {
             continue;
         }
