@@ -17,6 +17,7 @@ mod ci;
 mod compile;
 mod context;
 mod docs;
+mod e2m1;
 mod gates;
 mod hash;
 mod probe;

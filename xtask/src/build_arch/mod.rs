@@ -114,9 +114,12 @@ pub(crate) fn run(args: &Args, context: &Context) -> anyhow::Result<ExitStatus> 
     std::fs::create_dir_all(&output).with_context(|| format!("cannot make {}", output.display()))?;
     let _lock = lock(&output, &progress)?;
     leftovers::remove_unfinished(&output)?;
+    // A run that ends early must not leave the summary of another one.
+    let summary_path = output.join("summary.json");
+    leftovers::remove(&summary_path)?;
 
     progress.step("looking for a CUDA toolkit".to_owned());
-    let prepared = tools::prepare(&selected, args.toolkit.as_ref(), context, &progress)?;
+    let prepared = tools::prepare(&selected, args.toolkit.as_ref(), &project, context, &progress)?;
     report(&prepared.findings)?;
     if !prepared.findings.is_empty() {
         return Ok(prepared.status);
@@ -147,7 +150,7 @@ pub(crate) fn run(args: &Args, context: &Context) -> anyhow::Result<ExitStatus> 
 
     let mut document = Vec::new();
     summary::write(&mut document, &rows)?;
-    publish(&output.join("summary.json"), &document)?;
+    publish(&summary_path, &document)?;
     print(|out| match args.format {
         Format::Human => table::write(out, &rows),
         Format::Json => out.write_all(&document),

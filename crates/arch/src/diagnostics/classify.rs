@@ -327,9 +327,12 @@ impl Reader<'_> {
 
     fn cmake(&mut self, headline: &str, quoted_lines: &[&str]) {
         self.close();
-        let quotes_a_compiler = quoted_lines
-            .iter()
-            .any(|quoted| matches!(line(quoted), Line::Ptx { .. } | Line::Tool { .. } | Line::Source { .. }));
+        let quotes_a_compiler = quoted_lines.iter().any(|quoted| {
+            matches!(
+                line(quoted),
+                Line::Ptx { .. } | Line::Tool { .. } | Line::Source { .. }
+            )
+        });
         if quotes_a_compiler {
             return;
         }

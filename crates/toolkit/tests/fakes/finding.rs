@@ -190,7 +190,10 @@ fn a_missing_compiler_names_its_package() {
 
     machine.script("bin/g++", "exit 0");
     let error = BuildTools::obtain(ListNeeds::Ordinary, &machine.provisioner()).unwrap_err();
-    assert!(error.to_string().ends_with("g++ does not say its version"), "{error}");
+    assert!(
+        error.to_string().ends_with("g++ does not say its version"),
+        "{error}"
+    );
 
     let places = Places {
         cxx: Some("ccache g++".into()),
