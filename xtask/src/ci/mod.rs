@@ -175,6 +175,11 @@ fn selected(names: &[String]) -> anyhow::Result<Vec<&'static Step>> {
 
 fn summary(outcomes: &[Outcome]) -> String {
     let mut text = String::from("\n");
+    let width = outcomes
+        .iter()
+        .map(|outcome| outcome.name.chars().count())
+        .max()
+        .unwrap_or_default();
     for outcome in outcomes {
         let verdict = match &outcome.verdict {
             Verdict::Passed => "ok".to_owned(),
@@ -182,7 +187,7 @@ fn summary(outcomes: &[Outcome]) -> String {
             Verdict::Skipped(reason) => format!("skipped: {reason}"),
         };
         text.push_str(&format!(
-            "{:<12}{:>7.1} s  {verdict}\n",
+            "{:<width$}  {:>7.1} s  {verdict}\n",
             outcome.name,
             outcome.elapsed.as_secs_f32()
         ));
@@ -213,7 +218,10 @@ mod tests {
     fn every_step_is_in_the_summary() {
         let outcomes = [
             ("format", Verdict::Passed),
-            ("advisories", Verdict::Skipped("no database".to_owned())),
+            (
+                "build-arch of another project",
+                Verdict::Skipped("no database".to_owned()),
+            ),
             ("test", Verdict::Failed(ExitStatus::Failed, "exit 1".to_owned())),
         ]
         .map(|(name, verdict)| Outcome {
@@ -225,9 +233,9 @@ mod tests {
             &summary(&outcomes),
             &[
                 "",
-                "format          1.5 s  ok",
-                "advisories      1.5 s  skipped: no database",
-                "test            1.5 s  FAILED: exit 1",
+                "format                             1.5 s  ok",
+                "build-arch of another project      1.5 s  skipped: no database",
+                "test                               1.5 s  FAILED: exit 1",
             ],
         );
     }

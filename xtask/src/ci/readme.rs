@@ -35,7 +35,7 @@ pub(super) fn tests(context: &Context, counts: &mut Option<String>) -> anyhow::R
         }
     }
     let status = child.wait().context("the test command cannot be waited for")?;
-    Ok(run::verdict(status))
+    Ok(run::verdict_of_ours(status))
 }
 
 /// The arguments of the first line `cargo xtask test …` in a fenced code block, without a comment.
