@@ -15,6 +15,7 @@ use blockgate_toolkit::process::{Finished, Outcome, run_bounded};
 use blockgate_toolkit::{BuildTools, ChildEnvironment, ListNeeds, Toolkit, process};
 
 use crate::context::{Context, StatusError};
+use crate::e2m1;
 use crate::toolkit::{provisioner, unreadable};
 
 /// What one translation unit may cost. Real ones of template libraries take minutes.
@@ -22,9 +23,6 @@ const LIMITS: process::Limits = process::Limits {
     time: Duration::from_secs(1800),
     output_bytes: 64 << 20,
 };
-
-/// The mnemonic of the E2M1 conversion, modifiers left out.
-const E2M1: &str = "F2FP.SATFINITE.E2M1";
 
 /// A toolkit that is ready to compile.
 pub(crate) struct Compiler {
@@ -74,14 +72,14 @@ pub(crate) enum Compiled {
 pub(crate) struct Facts {
     /// The target, by all the evidence in the image.
     pub(crate) arch: Arch,
-    /// The names of its kernels.
+    /// The names of its kernels, functions that they call left out.
     pub(crate) kernels: Vec<String>,
     /// Instructions; `None` for targets whose code is not counted.
     pub(crate) instructions: Option<u64>,
-    /// Instructions whose mnemonic begins with F2 or I2, by mnemonic.
-    pub(crate) conversions: BTreeMap<String, u64>,
-    /// E2M1 conversions.
-    pub(crate) e2m1: u64,
+    /// Instructions whose mnemonic begins with F2 or I2, by mnemonic; `None` for targets whose code is not counted.
+    pub(crate) conversions: Option<BTreeMap<String, u64>>,
+    /// E2M1 conversions; `None` for targets whose code is not counted.
+    pub(crate) e2m1: Option<u64>,
     /// Bytes of code, padding included.
     pub(crate) code_bytes: u64,
 }
@@ -242,23 +240,24 @@ fn read_back(path: &Path, arch: Arch) -> Result<Facts, String> {
 }
 
 fn facts(inspection: &Inspection) -> Facts {
-    let named = |wanted: fn(&str) -> bool| {
-        inspection
-            .sass
-            .iter()
-            .filter(move |(name, _)| wanted(name))
-            .map(|(name, count)| (name.to_owned(), count))
-    };
+    // A count that could not be made is not 0.
+    let counted = inspection.instructions.is_some();
+    let named = |wanted: fn(&str) -> bool| inspection.sass.iter().filter(move |(name, _)| wanted(name));
     Facts {
         arch: inspection.arch,
         kernels: inspection
             .kernels
             .iter()
+            .filter(|kernel| kernel.is_entry)
             .map(|kernel| kernel.name.clone())
             .collect(),
         instructions: inspection.instructions,
-        conversions: named(|name| name.starts_with("F2") || name.starts_with("I2")).collect(),
-        e2m1: named(|name| name.starts_with(E2M1)).map(|(_, count)| count).sum(),
+        conversions: counted.then(|| {
+            named(|name| name.starts_with("F2") || name.starts_with("I2"))
+                .map(|(name, count)| (name.to_owned(), count))
+                .collect()
+        }),
+        e2m1: counted.then(|| named(e2m1::is_conversion).map(|(_, count)| count).sum()),
         code_bytes: inspection.kernels.iter().map(|kernel| kernel.code_bytes).sum(),
     }
 }

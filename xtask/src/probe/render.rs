@@ -32,11 +32,9 @@ pub(super) fn human(report: &Report) -> String {
                     name,
                     "ok".to_owned(),
                     facts.kernels.len().to_string(),
-                    facts
-                        .instructions
-                        .map_or_else(|| "?".to_owned(), |count| count.to_string()),
-                    conversions(facts).to_string(),
-                    facts.e2m1.to_string(),
+                    count(facts.instructions),
+                    count(conversions(facts)),
+                    count(facts.e2m1),
                     facts.code_bytes.to_string(),
                 ]);
             }
@@ -62,8 +60,13 @@ pub(super) fn human(report: &Report) -> String {
     )
 }
 
-fn conversions(facts: &Facts) -> u64 {
-    facts.conversions.values().sum()
+fn conversions(facts: &Facts) -> Option<u64> {
+    Some(facts.conversions.as_ref()?.values().sum())
+}
+
+/// A question mark where nothing could be counted.
+fn count(number: Option<u64>) -> String {
+    number.map_or_else(|| "?".to_owned(), |number| number.to_string())
 }
 
 #[derive(Serialize)]
@@ -102,9 +105,9 @@ struct Failure<'a> {
 struct Code<'a> {
     kernels: &'a [String],
     instructions: Option<u64>,
-    conversions: u64,
-    conversions_by_mnemonic: &'a BTreeMap<String, u64>,
-    e2m1: u64,
+    conversions: Option<u64>,
+    conversions_by_mnemonic: Option<&'a BTreeMap<String, u64>>,
+    e2m1: Option<u64>,
     code_bytes: u64,
 }
 
@@ -160,7 +163,7 @@ fn code(facts: &Facts) -> Code<'_> {
         kernels: &facts.kernels,
         instructions: facts.instructions,
         conversions: conversions(facts),
-        conversions_by_mnemonic: &facts.conversions,
+        conversions_by_mnemonic: facts.conversions.as_ref(),
         e2m1: facts.e2m1,
         code_bytes: facts.code_bytes,
     }
