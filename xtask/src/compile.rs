@@ -10,12 +10,12 @@ use anyhow::Context as _;
 use blockgate_arch::diagnostics::{self, Cause, Diagnosis, Tool};
 use blockgate_arch::{Arch, ToolkitRequirement};
 use blockgate_fatbin::{ImageKind, InspectOptions, Inspection, Limits};
-use blockgate_findings::ExitStatus;
 use blockgate_toolkit::process::{Finished, Outcome, run_bounded};
 use blockgate_toolkit::{BuildTools, ChildEnvironment, ListNeeds, Toolkit, process};
 
-use crate::context::{Context, StatusError};
+use crate::context::Context;
 use crate::e2m1;
+use crate::output::note;
 use crate::toolkit::{provisioner, unreadable};
 
 /// What one translation unit may cost. Real ones of template libraries take minutes.
@@ -91,9 +91,9 @@ impl Compiler {
         let obtained = Toolkit::obtain(requirement, &provisioner).map_err(unreadable)?;
         let tools = BuildTools::obtain(ListNeeds::Ordinary, &provisioner).map_err(unreadable)?;
         for passed_over in &obtained.passed_over {
-            eprintln!("{passed_over}");
+            note(&passed_over.to_string());
         }
-        eprintln!("{}", obtained.toolkit.describe());
+        note(&obtained.toolkit.describe());
         let mut toolkit = obtained.toolkit;
         // Compilers run in the folder of their source.
         toolkit.nvcc = std::path::absolute(&toolkit.nvcc).context("nvcc's path cannot be completed")?;
@@ -270,24 +270,5 @@ pub(crate) fn first_error(diagnoses: &[Diagnosis]) -> String {
     match first.further_errors + diagnoses.len() - 1 {
         0 => first.cause.to_string(),
         more => format!("{} (and {more} more)", first.cause),
-    }
-}
-
-/// The number of compilers at once.
-pub(crate) fn job_count(text: &str) -> Result<usize, String> {
-    match text.parse() {
-        Ok(0) | Err(_) => Err("expected a number of 1 or more".to_owned()),
-        Ok(count) => Ok(count),
-    }
-}
-
-/// Writes to standard output; a reader that has gone away is not an error of ours.
-pub(crate) fn print(text: &str, status: ExitStatus) -> anyhow::Result<ExitStatus> {
-    use std::io::Write as _;
-    match std::io::stdout().lock().write_all(text.as_bytes()) {
-        Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => Err(StatusError::unreadable(
-            format!("cannot write to standard output: {error}"),
-        )),
-        _ => Ok(status),
     }
 }

@@ -4,13 +4,12 @@ mod deny;
 mod readme;
 mod run;
 
-use std::io::Write as _;
 use std::time::{Duration, Instant};
 
-use anyhow::Context as _;
 use blockgate_findings::ExitStatus;
 
 use crate::context::{Context, StatusError};
+use crate::output;
 
 /// Run every check. All steps run, whatever fails before them; the last line counts the tests.
 #[derive(clap::Args)]
@@ -125,7 +124,7 @@ pub(crate) fn run(args: &Args, context: &Context) -> anyhow::Result<ExitStatus> 
     let mut outcomes = Vec::new();
     let mut test_counts = None;
     for step in steps {
-        say(&format!("ci: {}", step.name))?;
+        output::line(&format!("ci: {}", step.name))?;
         let started = Instant::now();
         let verdict = match &step.work {
             Work::Cargo(arguments) => run::cargo(context, arguments, &[]),
@@ -144,9 +143,9 @@ pub(crate) fn run(args: &Args, context: &Context) -> anyhow::Result<ExitStatus> 
             elapsed: started.elapsed(),
         });
     }
-    say(&summary(&outcomes))?;
+    output::line(&summary(&outcomes))?;
     if let Some(counts) = test_counts {
-        say(&counts)?;
+        output::line(&counts)?;
     }
     Ok(outcomes
         .iter()
@@ -193,10 +192,6 @@ fn summary(outcomes: &[Outcome]) -> String {
         ));
     }
     text
-}
-
-fn say(text: &str) -> anyhow::Result<()> {
-    writeln!(std::io::stdout(), "{text}").context("cannot write to standard output")
 }
 
 #[cfg(test)]

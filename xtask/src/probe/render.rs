@@ -3,8 +3,11 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
-use comfy_table::{CellAlignment, Table, presets};
+use comfy_table::{CellAlignment, ContentArrangement, Table, presets};
 use serde::Serialize;
+
+use crate::output::MAX_WIDTH_COLUMNS;
+use crate::toolkit::JsonToolkit;
 
 use super::Report;
 use crate::compile::{Compiled, Facts, first_error};
@@ -12,15 +15,19 @@ use crate::compile::{Compiled, Facts, first_error};
 /// A table, then the first error of each target that has one, then a line that counts.
 pub(super) fn human(report: &Report) -> String {
     let mut table = Table::new();
-    table.load_style(presets::NOTHING).set_header([
-        "target",
-        "result",
-        "kernels",
-        "instructions",
-        "conversions",
-        "E2M1",
-        "code, bytes",
-    ]);
+    table
+        .load_style(presets::NOTHING)
+        .set_content_arrangement(ContentArrangement::Dynamic)
+        .set_width(MAX_WIDTH_COLUMNS)
+        .set_header([
+            "target",
+            "result",
+            "kernels",
+            "instructions",
+            "conversions",
+            "E2M1",
+            "code, bytes",
+        ]);
     let mut notes = String::new();
     let (mut compiled, mut failed, mut unchecked) = (0, 0, 0);
     for (arch, result) in &report.rows {
@@ -74,14 +81,8 @@ struct Document<'a> {
     schema: &'static str,
     source: String,
     compile_commands: Option<String>,
-    toolkit: Toolkit,
+    toolkit: JsonToolkit,
     targets: Vec<Target<'a>>,
-}
-
-#[derive(Serialize)]
-struct Toolkit {
-    version: String,
-    source: &'static str,
 }
 
 #[derive(Serialize)]
@@ -117,10 +118,7 @@ pub(super) fn json(report: &Report) -> serde_json::Result<String> {
         schema: "blockgate.probe/1",
         source: report.source.display().to_string(),
         compile_commands: report.commands.as_ref().map(|path| path.display().to_string()),
-        toolkit: Toolkit {
-            version: report.toolkit.version.to_string(),
-            source: report.toolkit.source.id(),
-        },
+        toolkit: JsonToolkit::from(&report.toolkit),
         targets: report
             .rows
             .iter()
