@@ -11,6 +11,7 @@ use blockgate_findings::ExitStatus;
 use serde::Serialize;
 
 use crate::context::{Context, publish};
+use crate::output;
 
 /// Measure hot paths against a peer or a physical limit.
 #[derive(Debug, clap::Args)]
@@ -78,9 +79,12 @@ pub(crate) fn run(args: &Args, context: &Context) -> anyhow::Result<ExitStatus> 
             continue;
         }
         let record = (bench.run)(context, args.rounds)?;
-        println!("{} ({}, {})", bench.name, record.machine, record.measured_at_utc);
+        output::line(&format!(
+            "{} ({}, {})",
+            bench.name, record.machine, record.measured_at_utc
+        ))?;
         for row in &record.rows {
-            println!(
+            output::line(&format!(
                 "  {}: {:.3} s ({:.3} to {:.3}); {}: {:.3} s ({:.3} to {:.3}); ratio {:.4}",
                 row.what,
                 row.median_s,
@@ -91,7 +95,7 @@ pub(crate) fn run(args: &Args, context: &Context) -> anyhow::Result<ExitStatus> 
                 row.peer_least_s,
                 row.peer_most_s,
                 row.ratio,
-            );
+            ))?;
         }
         if args.record {
             let path = context

@@ -10,11 +10,12 @@ use anyhow::Context as _;
 use blockgate_arch::diagnostics::{self, Cause, Diagnosis, Tool};
 use blockgate_arch::{Arch, ToolkitRequirement};
 use blockgate_fatbin::{ImageKind, InspectOptions, Inspection, Limits};
-use blockgate_findings::ExitStatus;
 use blockgate_toolkit::process::{Finished, Outcome, run_bounded};
 use blockgate_toolkit::{BuildTools, ChildEnvironment, ListNeeds, Toolkit, process};
 
-use crate::context::{Context, StatusError};
+use crate::context::Context;
+use crate::e2m1;
+use crate::output::note;
 use crate::toolkit::{provisioner, unreadable};
 
 /// What one translation unit may cost. Real ones of template libraries take minutes.
@@ -22,9 +23,6 @@ const LIMITS: process::Limits = process::Limits {
     time: Duration::from_secs(1800),
     output_bytes: 64 << 20,
 };
-
-/// The mnemonic of the E2M1 conversion, modifiers left out.
-const E2M1: &str = "F2FP.SATFINITE.E2M1";
 
 /// A toolkit that is ready to compile.
 pub(crate) struct Compiler {
@@ -74,14 +72,14 @@ pub(crate) enum Compiled {
 pub(crate) struct Facts {
     /// The target, by all the evidence in the image.
     pub(crate) arch: Arch,
-    /// The names of its kernels.
+    /// The names of its kernels, functions that they call left out.
     pub(crate) kernels: Vec<String>,
     /// Instructions; `None` for targets whose code is not counted.
     pub(crate) instructions: Option<u64>,
-    /// Instructions whose mnemonic begins with F2 or I2, by mnemonic.
-    pub(crate) conversions: BTreeMap<String, u64>,
-    /// E2M1 conversions.
-    pub(crate) e2m1: u64,
+    /// Instructions whose mnemonic begins with F2 or I2, by mnemonic; `None` for targets whose code is not counted.
+    pub(crate) conversions: Option<BTreeMap<String, u64>>,
+    /// E2M1 conversions; `None` for targets whose code is not counted.
+    pub(crate) e2m1: Option<u64>,
     /// Bytes of code, padding included.
     pub(crate) code_bytes: u64,
 }
@@ -93,9 +91,9 @@ impl Compiler {
         let obtained = Toolkit::obtain(requirement, &provisioner).map_err(unreadable)?;
         let tools = BuildTools::obtain(ListNeeds::Ordinary, &provisioner).map_err(unreadable)?;
         for passed_over in &obtained.passed_over {
-            eprintln!("{passed_over}");
+            note(&passed_over.to_string());
         }
-        eprintln!("{}", obtained.toolkit.describe());
+        note(&obtained.toolkit.describe());
         let mut toolkit = obtained.toolkit;
         // Compilers run in the folder of their source.
         toolkit.nvcc = std::path::absolute(&toolkit.nvcc).context("nvcc's path cannot be completed")?;
@@ -242,23 +240,24 @@ fn read_back(path: &Path, arch: Arch) -> Result<Facts, String> {
 }
 
 fn facts(inspection: &Inspection) -> Facts {
-    let named = |wanted: fn(&str) -> bool| {
-        inspection
-            .sass
-            .iter()
-            .filter(move |(name, _)| wanted(name))
-            .map(|(name, count)| (name.to_owned(), count))
-    };
+    // A count that could not be made is not 0.
+    let counted = inspection.instructions.is_some();
+    let named = |wanted: fn(&str) -> bool| inspection.sass.iter().filter(move |(name, _)| wanted(name));
     Facts {
         arch: inspection.arch,
         kernels: inspection
             .kernels
             .iter()
+            .filter(|kernel| kernel.is_entry)
             .map(|kernel| kernel.name.clone())
             .collect(),
         instructions: inspection.instructions,
-        conversions: named(|name| name.starts_with("F2") || name.starts_with("I2")).collect(),
-        e2m1: named(|name| name.starts_with(E2M1)).map(|(_, count)| count).sum(),
+        conversions: counted.then(|| {
+            named(|name| name.starts_with("F2") || name.starts_with("I2"))
+                .map(|(name, count)| (name.to_owned(), count))
+                .collect()
+        }),
+        e2m1: counted.then(|| named(e2m1::is_conversion).map(|(_, count)| count).sum()),
         code_bytes: inspection.kernels.iter().map(|kernel| kernel.code_bytes).sum(),
     }
 }
@@ -271,24 +270,5 @@ pub(crate) fn first_error(diagnoses: &[Diagnosis]) -> String {
     match first.further_errors + diagnoses.len() - 1 {
         0 => first.cause.to_string(),
         more => format!("{} (and {more} more)", first.cause),
-    }
-}
-
-/// The number of compilers at once.
-pub(crate) fn job_count(text: &str) -> Result<usize, String> {
-    match text.parse() {
-        Ok(0) | Err(_) => Err("expected a number of 1 or more".to_owned()),
-        Ok(count) => Ok(count),
-    }
-}
-
-/// Writes to standard output; a reader that has gone away is not an error of ours.
-pub(crate) fn print(text: &str, status: ExitStatus) -> anyhow::Result<ExitStatus> {
-    use std::io::Write as _;
-    match std::io::stdout().lock().write_all(text.as_bytes()) {
-        Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => Err(StatusError::unreadable(
-            format!("cannot write to standard output: {error}"),
-        )),
-        _ => Ok(status),
     }
 }

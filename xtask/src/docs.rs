@@ -9,6 +9,7 @@ use anyhow::Context as _;
 use blockgate_findings::ExitStatus;
 
 use crate::context::{Context, publish};
+use crate::output;
 
 /// Write the generated documentation.
 #[derive(Debug, clap::Args)]
@@ -61,13 +62,13 @@ pub(crate) fn run(args: &Args, context: &Context) -> anyhow::Result<ExitStatus> 
         let wanted = (generated.content)(context, &current)
             .with_context(|| format!("{} cannot be generated", generated.path))?;
         if current == wanted {
-            println!("{}: up to date", generated.path);
+            output::line(&format!("{}: up to date", generated.path))?;
         } else if args.check {
-            println!("{}: stale; run `cargo xtask docs`", generated.path);
+            output::line(&format!("{}: stale; run `cargo xtask docs`", generated.path))?;
             status = ExitStatus::Failed;
         } else {
             publish(&path, wanted.as_bytes())?;
-            println!("{}: written", generated.path);
+            output::line(&format!("{}: written", generated.path))?;
         }
     }
     Ok(status)

@@ -8,8 +8,10 @@ use blockgate_arch::toolkits::check_known;
 use blockgate_arch::{Arch, ToolkitRequirement};
 use blockgate_findings::ExitStatus;
 
-use crate::compile::{Compiler, in_parallel, job_count, print};
+use crate::compile::{Compiler, in_parallel};
 use crate::context::Context;
+use crate::jobs::Jobs;
+use crate::output::print;
 
 use self::observe::{Markers, Report, Row};
 
@@ -28,10 +30,9 @@ pub(crate) struct Args {
     /// Which toolkits will do, such as `13.0` or `>=12.9`.
     #[arg(long, value_name = "VERSION", default_value = ">=12.9")]
     toolkit: ToolkitRequirement,
-    /// Compilers at once.
-    #[arg(long, default_value = "2", value_parser = job_count)]
-    jobs: usize,
-    /// How the result is printed.
+    #[command(flatten)]
+    jobs: Jobs,
+    /// How the result is printed; JSON is schema `blockgate.gates/1`.
     #[arg(long, value_enum, default_value_t = Format::Human)]
     format: Format,
 }
@@ -47,7 +48,7 @@ pub(crate) fn run(args: &Args, context: &Context) -> anyhow::Result<ExitStatus> 
     let (known, unknown): (Vec<Arch>, Vec<Arch>) = targets
         .iter()
         .partition(|arch| check_known(version, **arch).is_ok());
-    let observed = in_parallel("compiling marker kernels", args.jobs, &known, |arch| {
+    let observed = in_parallel("compiling marker kernels", args.jobs.count(), &known, |arch| {
         observe::observe(&compiler, &markers, *arch)
     })?;
     let mut rows: Vec<Row> = observed.into_iter().map(Row::Checked).collect();
@@ -65,5 +66,6 @@ pub(crate) fn run(args: &Args, context: &Context) -> anyhow::Result<ExitStatus> 
         Format::Human => render::human(&report),
         Format::Json => render::json(&report)?,
     };
-    print(&text, report.status())
+    print(|out| out.write_all(text.as_bytes()))?;
+    Ok(report.status())
 }

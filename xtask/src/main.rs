@@ -5,8 +5,6 @@
 //! carries a status of its own.
 #![allow(
     clippy::disallowed_methods,
-    clippy::print_stdout,
-    clippy::print_stderr,
     reason = "xtask is a rim crate: it reads files, runs programs and prints"
 )]
 
@@ -17,8 +15,11 @@ mod ci;
 mod compile;
 mod context;
 mod docs;
+mod e2m1;
 mod gates;
 mod hash;
+mod jobs;
+mod output;
 mod probe;
 mod real_artifacts;
 mod test;
@@ -60,7 +61,7 @@ fn main() -> ExitCode {
     match Context::discover().and_then(|context| dispatch(&cli.task, &context)) {
         Ok(status) => status.into(),
         Err(error) => {
-            eprintln!("error: {error:#}");
+            output::note(&format!("error: {error:#}"));
             context::status_of(&error).into()
         }
     }

@@ -10,8 +10,10 @@ use blockgate_arch::{Arch, ToolkitRequirement};
 use blockgate_findings::ExitStatus;
 use blockgate_toolkit::Toolkit;
 
-use crate::compile::{Compiled, Compiler, Unit, in_parallel, job_count, print};
+use crate::compile::{Compiled, Compiler, Unit, in_parallel};
 use crate::context::{Context, StatusError};
+use crate::jobs::Jobs;
+use crate::output::{note, print};
 
 /// Compile one CUDA source under each target, and say what comes of it.
 ///
@@ -32,10 +34,9 @@ pub(crate) struct Args {
     /// Which toolkits will do, such as `13.0` or `>=12.9`.
     #[arg(long, value_name = "VERSION", default_value = ">=12.9")]
     toolkit: ToolkitRequirement,
-    /// Compilers at once.
-    #[arg(long, default_value = "2", value_parser = job_count)]
-    jobs: usize,
-    /// How the result is printed.
+    #[command(flatten)]
+    jobs: Jobs,
+    /// How the result is printed; JSON is schema `blockgate.probe/1`.
     #[arg(long, value_enum, default_value_t = Format::Human)]
     format: Format,
 }
@@ -83,15 +84,15 @@ pub(crate) fn run(args: &Args, context: &Context) -> anyhow::Result<ExitStatus> 
     let (unit, commands) = match found {
         Some(found) => (found.unit, Some(found.path)),
         None => {
-            eprintln!(
+            note(&format!(
                 "no compile_commands.json names {}: it is compiled without flags of its own",
                 args.file.display()
-            );
+            ));
             (Unit::bare(source.clone())?, None)
         }
     };
     let compiler = Compiler::obtain(&args.toolkit, context)?;
-    let compiled = in_parallel("compiling", args.jobs, &archs, |arch| {
+    let compiled = in_parallel("compiling", args.jobs.count(), &archs, |arch| {
         compiler.compile(&unit, *arch)
     })?;
     let report = Report {
@@ -104,5 +105,6 @@ pub(crate) fn run(args: &Args, context: &Context) -> anyhow::Result<ExitStatus> 
         Format::Human => render::human(&report),
         Format::Json => render::json(&report)?,
     };
-    print(&text, report.status())
+    print(|out| out.write_all(text.as_bytes()))?;
+    Ok(report.status())
 }

@@ -9,10 +9,12 @@ use blockgate_audit::Options;
 use blockgate_audit::render::{self, HumanOptions, Mnemonics};
 use blockgate_expect::Expectation;
 use blockgate_findings::ExitStatus;
-use blockgate_toolkit::{Package, Places, Progress, Provisioner};
+use blockgate_toolkit::Package;
 use regex::Regex;
 
-use crate::context::{Context, StatusError};
+use crate::context::Context;
+use crate::output::print;
+use crate::toolkit::{provisioner, unreadable};
 
 /// A released file and what it is known to hold.
 pub(crate) struct RealArtifact {
@@ -22,8 +24,6 @@ pub(crate) struct RealArtifact {
     /// What NVIDIA's tools say of it.
     expect: &'static [&'static str],
 }
-
-const CONVERSION: &str = r"^F2FP\.SATFINITE\.E2M1\.F32\.PACK_AB_MERGE_C$";
 
 pub(crate) const ARTIFACTS: &[RealArtifact] = &[RealArtifact {
     package: Package {
@@ -78,7 +78,7 @@ pub(crate) fn run(args: &Args, context: &Context) -> anyhow::Result<ExitStatus> 
     let mut status = ExitStatus::Clean;
     let mnemonics = Mnemonics {
         all: false,
-        patterns: vec![Regex::new(CONVERSION)?],
+        patterns: vec![Regex::new(blockgate_audit::E2M1_CONVERSION)?],
     };
     for artifact in ARTIFACTS {
         let path = artifact.fetch(context)?;
@@ -92,20 +92,14 @@ pub(crate) fn run(args: &Args, context: &Context) -> anyhow::Result<ExitStatus> 
             ..Options::default()
         };
         let report = blockgate_audit::audit(&[path], &options, &blockgate_audit::NoProgress);
-        let mut out = std::io::stdout().lock();
-        match args.format {
-            Format::Json => render::json(&mut out, &report, &mnemonics)?,
-            Format::Human => {
-                render::human(
-                    &mut out,
-                    &report,
-                    &HumanOptions {
-                        mnemonics: mnemonics.clone(),
-                        ..HumanOptions::default()
-                    },
-                )?;
-            }
-        }
+        let human = HumanOptions {
+            mnemonics: mnemonics.clone(),
+            ..HumanOptions::default()
+        };
+        print(|out| match args.format {
+            Format::Json => render::json(out, &report, &mnemonics),
+            Format::Human => render::human(out, &report, &human),
+        })?;
         status = status.and(report.status(false));
     }
     Ok(status)
@@ -113,15 +107,9 @@ pub(crate) fn run(args: &Args, context: &Context) -> anyhow::Result<ExitStatus> 
 
 impl RealArtifact {
     pub(crate) fn fetch(&self, context: &Context) -> anyhow::Result<PathBuf> {
-        let provisioner = Provisioner::new(
-            context.root(),
-            &context.target(),
-            Places::of_this_process(),
-            Progress::stderr(),
-        );
-        let folder = provisioner
+        let folder = provisioner(context)
             .install(&self.package, |_| Ok(()))
-            .map_err(|error| StatusError::unreadable(error.to_string()))?;
+            .map_err(unreadable)?;
         Ok(folder.join(self.file))
     }
 }

@@ -126,7 +126,6 @@ fn cores_stay_cores() {
     const RIM: &[&str] = &[
         "anyhow",
         "clap",
-        "duct",
         "indicatif",
         "memmap2",
         "rayon",

@@ -1,15 +1,14 @@
 //! `cargo xtask toolkit`: which toolkit a build would use, installed now where there is none.
 
-use std::io::Write as _;
-
-use anyhow::Context as _;
 use blockgate_arch::ToolkitRequirement;
 use blockgate_findings::ExitStatus;
 use blockgate_toolkit::{
     BuildTools, ListNeeds, Oracles, Places, Progress, Provisioner, Toolkit, ToolkitError,
 };
+use serde::Serialize;
 
 use crate::context::{Context, StatusError};
+use crate::output;
 
 /// Find the CUDA toolkit, CMake and the oracles, or install them, and say which they are.
 #[derive(clap::Args)]
@@ -37,6 +36,22 @@ pub(crate) fn unreadable(error: ToolkitError) -> anyhow::Error {
     StatusError::unreadable(error.to_string())
 }
 
+/// The toolkit in machine output.
+#[derive(Serialize)]
+pub(crate) struct JsonToolkit {
+    version: String,
+    source: &'static str,
+}
+
+impl From<&Toolkit> for JsonToolkit {
+    fn from(toolkit: &Toolkit) -> Self {
+        Self {
+            version: toolkit.version.to_string(),
+            source: toolkit.source.id(),
+        }
+    }
+}
+
 pub(crate) fn run(args: &Args, context: &Context) -> anyhow::Result<ExitStatus> {
     let provisioner = provisioner(context);
     let obtained = Toolkit::obtain(&args.require, &provisioner).map_err(unreadable)?;
@@ -48,6 +63,6 @@ pub(crate) fn run(args: &Args, context: &Context) -> anyhow::Result<ExitStatus> 
         let oracles = Oracles::obtain(&provisioner).map_err(unreadable)?;
         lines.push(format!("oracles: {}", oracles.folder.display()));
     }
-    writeln!(std::io::stdout(), "{}", lines.join("\n")).context("cannot write to standard output")?;
+    output::line(&lines.join("\n"))?;
     Ok(ExitStatus::Clean)
 }

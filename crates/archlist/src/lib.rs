@@ -18,5 +18,4 @@ mod yaml;
 
 pub use model::{ArchList, ExpectedFailure, PerSource, Places, SameCode, SourceSet, Span};
 pub use read::parse;
-pub use rules::RULES;
 pub use set::{build_order, check_set};

@@ -4,48 +4,32 @@ use std::ops::Range;
 
 use blockgate_findings::{Finding, Location, Severity, TextPlace, line_column};
 
+/// A list is one YAML document.
 pub(crate) const YAML: &str = "list-yaml";
+/// A list has only the keys that mean something.
 pub(crate) const UNKNOWN_KEY: &str = "list-unknown-key";
+/// A key appears once.
 pub(crate) const DUPLICATE_KEY: &str = "list-duplicate-key";
+/// A list says why it exists, whether it ships, and for which architectures it is built.
 pub(crate) const MISSING_KEY: &str = "list-missing-key";
+/// A value is of the kind that its key wants.
 pub(crate) const VALUE: &str = "list-value";
+/// An architecture exists, and the toolkit in use knows it.
 pub(crate) const TARGET: &str = "list-target";
+/// An image is asked for once.
 pub(crate) const DUPLICATE_TARGET: &str = "list-duplicate-target";
+/// nvcc refuses some architectures together.
 pub(crate) const COMBINATION: &str = "list-combination";
+/// Some toolkit satisfies the list's requirement and knows its architectures.
 pub(crate) const TOOLKIT: &str = "list-toolkit";
+/// An expectation is a sentence of the grammar.
 pub(crate) const EXPECTATION: &str = "list-expectation";
+/// `per_source` names sources that are built.
 pub(crate) const SOURCE: &str = "list-source";
+/// A baseline is another list that is built, and the chain of baselines ends.
 pub(crate) const BASELINE: &str = "list-baseline";
+/// A list that ships plain Blackwell code also ships the architecture-specific image, and expects its converter.
 pub(crate) const SHIPS: &str = "list-ships-without-converter";
-
-/// Every rule with one sentence about what it demands.
-pub const RULES: [(&str, &str); 13] = [
-    (YAML, "A list is one YAML document."),
-    (UNKNOWN_KEY, "A list has only the keys that mean something."),
-    (DUPLICATE_KEY, "A key appears once."),
-    (
-        MISSING_KEY,
-        "A list says why it exists, whether it ships, and for which architectures it is built.",
-    ),
-    (VALUE, "A value is of the kind that its key wants."),
-    (TARGET, "An architecture exists, and the toolkit in use knows it."),
-    (DUPLICATE_TARGET, "An image is asked for once."),
-    (COMBINATION, "nvcc refuses some architectures together."),
-    (
-        TOOLKIT,
-        "Some toolkit satisfies the list's requirement and knows its architectures.",
-    ),
-    (EXPECTATION, "An expectation is a sentence of the grammar."),
-    (SOURCE, "`per_source` names sources that are built."),
-    (
-        BASELINE,
-        "A baseline is another list that is built, and the chain of baselines ends.",
-    ),
-    (
-        SHIPS,
-        "A list that ships plain Blackwell code also ships the architecture-specific image, and expects its converter.",
-    ),
-];
 
 /// An error about `span` of `text`.
 pub(crate) fn finding(

@@ -12,6 +12,7 @@ mod progress;
 mod terminal;
 
 pub use format::Format;
+pub use terminal::print;
 
 use blockgate_findings::ExitStatus;
 use clap::{Parser, Subcommand};

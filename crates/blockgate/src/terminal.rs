@@ -15,7 +15,10 @@ pub(crate) fn palette() -> Palette {
 }
 
 /// Prints to standard output. A reader that went away, such as `head`, is no fault and changes no verdict.
-pub(crate) fn print(printer: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> io::Result<()> {
+///
+/// # Errors
+/// Standard output cannot be written for any other reason.
+pub fn print(printer: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> io::Result<()> {
     let mut out = BufWriter::new(io::stdout().lock());
     match printer(&mut out).and_then(|()| out.flush()) {
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),

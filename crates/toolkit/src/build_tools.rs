@@ -4,7 +4,9 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::error::{Missing, ToolkitError};
+use blockgate_arch::diagnostics::CMAKE_WITH_FAMILY;
+
+use crate::error::ToolkitError;
 use crate::places::Places;
 use crate::process::{Limits, run_bounded};
 use crate::provision::{Package, Provisioner};
@@ -39,11 +41,14 @@ impl CMakeVersion {
 
     /// Whether `CMAKE_CUDA_ARCHITECTURES` may hold family entries such as `121f`. Older ones stop with "is not
     /// one of the following", though the target property takes them.
-    ///
-    /// Source: configured here with 3.28.3, 3.31.6, 3.31.10, 4.0.0, 4.0.3 and 4.4.5; 4.0.2 is from its release
-    /// notes.
     pub fn knows_family(self) -> bool {
-        self >= Self::new(4, 0, 2) || (self >= Self::new(3, 31, 10) && self.major == 3)
+        // Within its own series a release counts from that one on; beyond the last series, all do.
+        CMAKE_WITH_FAMILY
+            .iter()
+            .rev()
+            .map(|[major, minor, patch]| Self::new(*major, *minor, *patch))
+            .enumerate()
+            .any(|(age, since)| self >= since && (age == 0 || self.major == since.major))
     }
 
     /// The first version number in the first line of `cmake --version`.
@@ -75,14 +80,20 @@ pub enum ListNeeds {
 
 impl ListNeeds {
     fn satisfied_by(self, version: CMakeVersion) -> bool {
-        // The kernels' project says cmake_minimum_required 3.28.
-        version >= CMakeVersion::new(3, 28, 0) && (self == Self::Ordinary || version.knows_family())
+        // What the kernels' project says in cmake_minimum_required, and what injected files need.
+        version >= CMakeVersion::new(3, 24, 0) && (self == Self::Ordinary || version.knows_family())
     }
 
-    const fn words(self) -> &'static str {
+    fn words(self) -> String {
         match self {
-            Self::Ordinary => "3.28 or later is required",
-            Self::Family => "3.31.10 or 4.0.2 or later is required for entries such as 121f",
+            Self::Ordinary => "3.24 or later is required".to_owned(),
+            Self::Family => {
+                let since = CMAKE_WITH_FAMILY.map(|[major, minor, patch]| format!("{major}.{minor}.{patch}"));
+                format!(
+                    "{} or later is required for entries such as 121f",
+                    since.join(" or ")
+                )
+            }
         }
     }
 }
@@ -96,8 +107,10 @@ pub struct BuildTools {
     pub cmake_version: CMakeVersion,
     /// The program `ninja`.
     pub ninja: PathBuf,
-    /// The C++ compiler: that of `CXX`, else the first of g++, c++ and clang++ in `PATH`.
+    /// The C++ compiler: [`Places::cxx_compiler`].
     pub cxx: PathBuf,
+    /// The first line of what it says of its version.
+    pub cxx_version: String,
     /// Why CMake and Ninja of `PATH` were not used, where they were not.
     pub installed_because: Option<String>,
 }
@@ -106,10 +119,11 @@ impl BuildTools {
     /// CMake and Ninja of `PATH` if both will do, else the pinned ones, installed now where they are not there.
     ///
     /// # Errors
-    /// No C++ compiler, or what stopped the installation.
+    /// No C++ compiler or one that does not say its version, or what stopped the installation.
     pub fn obtain(needs: ListNeeds, provisioner: &Provisioner) -> Result<Self, ToolkitError> {
         let places = provisioner.places();
-        let cxx = cxx_compiler(places).map_err(ToolkitError::Missing)?;
+        let cxx = places.cxx_compiler().map_err(ToolkitError::Missing)?;
+        let cxx_version = cxx_version(&cxx, places.query_limits).map_err(ToolkitError::Unusable)?;
         let installed_because = match in_path(needs, places) {
             Ok((cmake, cmake_version, ninja)) => {
                 return Ok(Self {
@@ -117,6 +131,7 @@ impl BuildTools {
                     cmake_version,
                     ninja,
                     cxx,
+                    cxx_version,
                     installed_because: None,
                 });
             }
@@ -141,6 +156,7 @@ impl BuildTools {
             cmake_version,
             ninja,
             cxx,
+            cxx_version,
             installed_because: Some(installed_because),
         })
     }
@@ -152,23 +168,27 @@ impl BuildTools {
             .as_ref()
             .map_or_else(String::new, |reason| format!(", installed because {reason}"));
         format!(
-            "CMake {} ({}), C++ compiler {}{why}",
+            "CMake {} ({}), C++ compiler {} ({}){why}",
             self.cmake_version,
             self.cmake.display(),
+            self.cxx_version,
             self.cxx.display()
         )
     }
+
+    /// The versions alone, for records: where the tools lie does not change what they make.
+    pub fn versions(&self) -> String {
+        format!("CMake {}, C++ compiler {}", self.cmake_version, self.cxx_version)
+    }
 }
 
-fn cxx_compiler(places: &Places) -> Result<PathBuf, Missing> {
-    if let Some(named) = &places.cxx {
-        return places.program(named).ok_or(Missing::NamedCxxCompiler);
+fn cxx_version(cxx: &Path, limits: Limits) -> Result<String, String> {
+    let text = version_text(cxx, limits)?;
+    let line = text.lines().next().unwrap_or_default().trim();
+    if line.is_empty() {
+        return Err(format!("{} does not say its version", cxx.display()));
     }
-    // g++ first: it is what nvcc itself would take.
-    ["g++", "c++", "clang++"]
-        .iter()
-        .find_map(|name| places.program(name.as_ref()))
-        .ok_or(Missing::CxxCompiler)
+    Ok(line.to_owned())
 }
 
 fn in_path(needs: ListNeeds, places: &Places) -> Result<(PathBuf, CMakeVersion, PathBuf), String> {
@@ -226,8 +246,10 @@ mod tests {
             ("cmake version 3.31.6", Some(("3.31.6", false))),
             ("cmake version 3.31.10", Some(("3.31.10", true))),
             ("cmake version 4.0.0", Some(("4.0.0", false))),
+            ("cmake version 4.0.2", Some(("4.0.2", true))),
             ("cmake version 4.0.3", Some(("4.0.3", true))),
             ("cmake version 4.4.5-rc1", Some(("4.4.5", true))),
+            ("cmake version 5.0.0", Some(("5.0.0", true))),
             ("cmake version four", None),
             ("ninja 1.13", None),
             ("", None),

@@ -2,7 +2,7 @@
 
 use std::process::Command;
 
-use blockgate_arch::{Arch, Scope};
+use blockgate_arch::Device;
 
 use crate::places::Places;
 use crate::process::run_bounded;
@@ -27,11 +27,11 @@ pub enum DeviceError {
     },
 }
 
-/// The compute capabilities of this machine's GPUs, each once, in display order, as plain architectures.
+/// This machine's GPUs by compute capability, each capability once, ascending.
 ///
 /// # Errors
 /// `nvidia-smi` is not in `PATH`, fails, hangs, or prints something that is no compute capability.
-pub fn attached_devices(places: &Places) -> Result<Vec<Arch>, DeviceError> {
+pub fn attached_devices(places: &Places) -> Result<Vec<Device>, DeviceError> {
     let program = places.program("nvidia-smi".as_ref()).ok_or(DeviceError::Absent)?;
     let mut command = Command::new(program);
     command.args(["--query-gpu=compute_cap", "--format=csv,noheader"]);
@@ -48,34 +48,30 @@ pub fn attached_devices(places: &Places) -> Result<Vec<Arch>, DeviceError> {
     )))
 }
 
-/// The architectures of compute capabilities such as `12.1`, separated by blanks or lines. Each is read as a
-/// whole: `12.1` never matches as the `2.1` that it ends with.
+/// The devices of compute capabilities such as `12.1`, separated by blanks or lines. Each is read as a whole: `12.1`
+/// never matches as the `2.1` that it ends with.
 ///
 /// # Errors
 /// A word that is no compute capability, or no word at all.
-pub fn devices_of_text(text: &str) -> Result<Vec<Arch>, DeviceError> {
+pub fn devices_of_text(text: &str) -> Result<Vec<Device>, DeviceError> {
     let rubbish = |word: &str| DeviceError::NotACapability {
         found: word.chars().take(80).collect(),
     };
-    let mut devices: Vec<Arch> = Vec::new();
+    let mut devices: Vec<Device> = Vec::new();
     for word in text.split_whitespace() {
-        let arch = word.split_once('.').and_then(|(major, minor)| {
-            let number = |text: &str| -> Option<u16> {
-                let digits = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
-                digits.then(|| text.parse().ok()).flatten()
-            };
-            let minor = u8::try_from(number(minor)?).ok().filter(|minor| *minor <= 9)?;
-            Some(Arch::new(number(major)?, minor, Scope::Plain))
-        });
-        let arch = arch.ok_or_else(|| rubbish(word))?;
-        if !devices.contains(&arch) {
-            devices.push(arch);
+        // The driver's tool always prints a dot; `121` would be something else.
+        let device = Some(word)
+            .filter(|word| word.contains('.'))
+            .and_then(|word| word.parse().ok())
+            .ok_or_else(|| rubbish(word))?;
+        if !devices.contains(&device) {
+            devices.push(device);
         }
     }
     if devices.is_empty() {
         return Err(rubbish(""));
     }
-    devices.sort_by_key(|arch| arch.display_key());
+    devices.sort_by_key(|device| (device.major(), device.minor()));
     Ok(devices)
 }
 
@@ -86,13 +82,15 @@ mod tests {
     #[test]
     fn capabilities_are_read_as_a_whole() {
         let cases = [
-            ("12.1\n", Some("sm_121")),
-            ("12.1 2.1", Some("sm_21 sm_121")),
-            ("12.1\n12.0\n12.1\n", Some("sm_120 sm_121")),
-            ("9.0\n10.3\n", Some("sm_90 sm_103")),
+            ("12.1\n", Some("12.1")),
+            ("12.1 2.1", Some("2.1 12.1")),
+            ("12.1\n12.0\n12.1\n", Some("12.0 12.1")),
+            ("9.0\n10.3\n", Some("9.0 10.3")),
             ("", None),
             ("[N/A]\n", None),
             ("12.10", None),
+            ("121", None),
+            ("12.1a", None),
             ("12.", None),
             ("+12.1", None),
             ("99999.0", None),

@@ -37,6 +37,9 @@ pub enum ToolkitError {
     /// A program of the system is missing.
     #[error("{0}")]
     Missing(Missing),
+    /// A program of the system is there and does not answer.
+    #[error("{0}")]
+    Unusable(String),
     /// The installation failed.
     #[error(
         "cannot install {what}: {reason}\n{}Without a connection, run once with one, or {advice}",

@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use blockgate_arch::{ToolkitRequirement, ToolkitVersion};
 
+use crate::error::Missing;
 use crate::process::Limits;
 use crate::version::{Tool, read_version};
 
@@ -211,6 +212,21 @@ impl Places {
     /// The program `name` of `PATH`, or the file itself where `name` is a path.
     pub fn program(&self, name: &OsStr) -> Option<PathBuf> {
         self.programs(name).into_iter().next()
+    }
+
+    /// The C++ compiler: that of `CXX`, else the first of g++, c++ and clang++ in `PATH`.
+    ///
+    /// # Errors
+    /// There is none; the message names the package that brings one.
+    pub fn cxx_compiler(&self) -> Result<PathBuf, Missing> {
+        if let Some(named) = &self.cxx {
+            return self.program(named).ok_or(Missing::NamedCxxCompiler);
+        }
+        // g++ first: it is what nvcc itself would take.
+        ["g++", "c++", "clang++"]
+            .iter()
+            .find_map(|name| self.program(name.as_ref()))
+            .ok_or(Missing::CxxCompiler)
     }
 
     fn programs(&self, name: &OsStr) -> Vec<PathBuf> {

@@ -151,20 +151,32 @@ impl Provisioner {
     /// Keeps other processes from installing the same package; waits for the one that does.
     fn lock(&self, folder: &Path, package: &Package) -> Result<File, ToolkitError> {
         let path = folder.with_added_extension("lock");
-        let file = File::create(&path).map_err(io_error("cannot write", &path))?;
-        match file.try_lock() {
-            Ok(()) => {}
-            Err(TryLockError::WouldBlock) => {
-                let _step = self.progress.step(format!(
-                    "another process is installing {}; waiting for it",
-                    package.what
-                ));
-                file.lock().map_err(io_error("cannot lock", &path))?;
-            }
-            Err(TryLockError::Error(error)) => return Err(io_error("cannot lock", &path)(error)),
-        }
-        Ok(file)
+        let say = || {
+            self.progress.step(format!(
+                "another process is installing {}; waiting for it",
+                package.what
+            ))
+        };
+        lock_or_wait(&path, say).map_err(io_error("cannot lock", &path))
     }
+}
+
+/// Locks the file at `path`, which is made where it is not there, until the file that comes back is dropped. Where
+/// another process has it, calls `waiting`, keeps what that gives, and waits.
+///
+/// # Errors
+/// The file cannot be made or locked.
+pub fn lock_or_wait<Shown>(path: &Path, waiting: impl FnOnce() -> Shown) -> std::io::Result<File> {
+    let file = File::create(path)?;
+    match file.try_lock() {
+        Ok(()) => {}
+        Err(TryLockError::WouldBlock) => {
+            let _shown = waiting();
+            file.lock()?;
+        }
+        Err(TryLockError::Error(error)) => return Err(error),
+    }
+    Ok(file)
 }
 
 fn platform_has(package: &Package) -> Result<(), ToolkitError> {

@@ -149,12 +149,6 @@ impl Toolkit {
         read_version(&ptxas, places.query_limits)
     }
 
-    /// A program of this toolkit, such as `cuobjdump` or `fatbinary`, where it has it.
-    pub fn program(&self, name: &str) -> Option<PathBuf> {
-        let path = bin_folder(&self.nvcc).join(name);
-        path.is_file().then_some(path)
-    }
-
     /// The environment for CMake, Ninja and nvcc.
     ///
     /// CMake's compiler check links a program, so the linker must find the static runtime: packages from PyPI

@@ -6,25 +6,20 @@ use std::process::{Command, Stdio};
 use anyhow::Context as _;
 use blockgate_audit::{Bytes, NoProgress, Options};
 use blockgate_fatbin::{Compression, Limits};
-use blockgate_toolkit::{Oracles, Places, Progress, Provisioner};
+use blockgate_toolkit::Oracles;
 use rayon::prelude::*;
 
 use super::{Input, Record, compare};
 use crate::context::Context;
 use crate::hash;
 use crate::real_artifacts;
+use crate::toolkit::{provisioner, unreadable};
 
 pub(super) fn run(context: &Context, rounds: u16) -> anyhow::Result<Record> {
     let path = real_artifacts::ARTIFACTS[0].fetch(context)?;
     let bytes = Bytes::open(&path)?;
     let payloads = payloads(&bytes)?;
-    let provisioner = Provisioner::new(
-        context.root(),
-        &context.target(),
-        Places::of_this_process(),
-        Progress::stderr(),
-    );
-    let oracles = Oracles::obtain(&provisioner)?;
+    let oracles = Oracles::obtain(&provisioner(context)).map_err(unreadable)?;
     let threads = rayon::current_num_threads();
     let rows = vec![
         compare(

@@ -11,7 +11,7 @@ use blockgate_toolkit::{BuildTools, Toolkit};
 use serde::Deserialize;
 
 use super::progress::Progress;
-use crate::context::StatusError;
+use crate::context::{StatusError, publish};
 
 /// One configuration of a CMake project in a build folder.
 pub(crate) struct Build<'a> {
@@ -30,6 +30,8 @@ pub(crate) struct Build<'a> {
 /// How a build ended.
 pub(crate) struct Ended {
     pub(crate) succeeded: bool,
+    /// Whether every object was compiled in this run: Ninja leaves alone what is up to date.
+    pub(crate) all_compiled: bool,
     /// Everything that CMake, Ninja and the compilers printed.
     pub(crate) log: String,
 }
@@ -43,26 +45,50 @@ pub(crate) struct Compilation {
 }
 
 impl Compilation {
-    /// File name of the source.
-    pub(crate) fn source(&self) -> String {
-        file_name(&self.file)
+    /// The source, relative to `project`; one that the build made, relative to `build` and marked so.
+    pub(crate) fn source(&self, project: &Path, build: &Path) -> String {
+        let file = self.directory.join(&self.file);
+        match (file.strip_prefix(build), file.strip_prefix(project)) {
+            (Ok(made), _) => format!("<build>/{}", made.display()),
+            (_, Ok(own)) => own.display().to_string(),
+            _ => file.display().to_string(),
+        }
     }
 
-    /// The object.
-    pub(crate) fn object(&self) -> Option<PathBuf> {
-        self.output.as_ref().map(|output| self.directory.join(output))
+    /// The object, relative to the build folder as far as it lies there.
+    ///
+    /// # Errors
+    /// The file does not say which it is.
+    pub(crate) fn object(&self) -> anyhow::Result<&Path> {
+        self.output.as_deref().ok_or_else(|| {
+            StatusError::unreadable(format!(
+                "compile_commands.json does not say which object {} is compiled to; CMake 3.20 and later do",
+                self.file.display()
+            ))
+        })
     }
-}
 
-fn file_name(path: &Path) -> String {
-    path.file_name()
-        .unwrap_or_default()
-        .to_string_lossy()
-        .into_owned()
+    /// Where the object is.
+    pub(crate) fn object_path(&self) -> anyhow::Result<PathBuf> {
+        Ok(self.directory.join(self.object()?))
+    }
 }
 
 /// How Ninja and shells end after SIGINT.
 const INTERRUPTED: i32 = 130;
+
+/// What Ninja says after SIGINT. Releases before 1.13 end with 2 then, as after a wrong build file.
+const INTERRUPTED_WORDS: &str = "ninja: build stopped: interrupted by user.";
+
+/// Somebody stopped the build, which says nothing about the list.
+#[derive(Debug)]
+pub(crate) struct Stopped;
+
+impl std::fmt::Display for Stopped {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("the build was stopped")
+    }
+}
 
 /// Written into a configured folder; another text means another configuration.
 const STAMP: &str = "blockgate-configuration.txt";
@@ -75,7 +101,8 @@ impl Build<'_> {
         let configured = std::fs::read_to_string(&stamp_path).is_ok_and(|found| found == stamp)
             && self.ninja_file().is_file();
         if !configured {
-            // What another configuration has left in the cache would still count.
+            // What another configuration has left in the cache would still count, and objects that are left would
+            // not be compiled.
             wipe(self.folder)?;
         }
         std::fs::create_dir_all(self.folder)
@@ -84,13 +111,12 @@ impl Build<'_> {
         if !configured {
             progress.detail("configuring");
             if !self.run_logged(self.configure(), &mut log, progress)? {
-                return log.ended(false);
+                return Ok(log.ended(false, false));
             }
-            std::fs::write(&stamp_path, &stamp)
-                .with_context(|| format!("cannot write {}", stamp_path.display()))?;
+            publish(&stamp_path, stamp.as_bytes())?;
         }
         let succeeded = self.run_logged(self.compile(), &mut log, progress)?;
-        log.ended(succeeded)
+        Ok(log.ended(succeeded, !configured))
     }
 
     fn ninja_file(&self) -> PathBuf {
@@ -161,6 +187,7 @@ impl Build<'_> {
         let mut child = command.spawn().with_context(|| format!("cannot run {program}"))?;
         // The command holds the writing ends, and the reader would wait for them for ever.
         drop(command);
+        let mut stopped = false;
         for line in BufReader::new(reader).split(b'\n') {
             let line = line.with_context(|| format!("cannot read what {program} prints"))?;
             let line = String::from_utf8_lossy(&line);
@@ -168,16 +195,17 @@ impl Build<'_> {
             if line.starts_with('[') && line.contains("] ") {
                 progress.detail(line);
             }
+            stopped |= line == INTERRUPTED_WORDS;
             log.line(line)?;
         }
         let status = child
             .wait()
             .with_context(|| format!("cannot wait for {program}"))?;
-        // A build that somebody stopped says nothing about the list, so what is published stays as it was.
-        if status.code().is_none_or(|code| code == INTERRUPTED) {
-            return Err(StatusError::unreadable(format!(
-                "{program} was stopped ({status}); nothing was published"
-            )));
+        // What is published of the list stays as it was.
+        if stopped || status.code().is_none_or(|code| code == INTERRUPTED) {
+            let how =
+                StatusError::unreadable(format!("{program} ended with {status}; nothing was published"));
+            return Err(how.context(Stopped));
         }
         Ok(status.success())
     }
@@ -185,8 +213,11 @@ impl Build<'_> {
     /// The compilations of the configured project.
     pub(crate) fn compilations(&self) -> anyhow::Result<Vec<Compilation>> {
         let path = self.compile_commands();
-        let text = std::fs::read(&path).with_context(|| format!("cannot read {}", path.display()))?;
-        serde_json::from_slice(&text).with_context(|| format!("cannot read {}", path.display()))
+        let unreadable = |error: &dyn std::fmt::Display| {
+            StatusError::unreadable(format!("cannot read {}: {error}", path.display()))
+        };
+        let text = std::fs::read(&path).map_err(|error| unreadable(&error))?;
+        serde_json::from_slice(&text).map_err(|error| unreadable(&error))
     }
 
     /// Where CMake writes them.
@@ -226,10 +257,39 @@ impl Log {
         writeln!(self.file, "{line}").context("cannot write the log")
     }
 
-    fn ended(self, succeeded: bool) -> anyhow::Result<Ended> {
-        Ok(Ended {
+    fn ended(self, succeeded: bool, all_compiled: bool) -> Ended {
+        Ended {
             succeeded,
+            all_compiled,
             log: self.text,
-        })
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use super::Compilation;
+
+    #[test]
+    fn sources_are_named_by_their_place() {
+        let text = r#"[
+            {"directory": "/b", "file": "/p/one/a.cu", "command": "x", "output": "CMakeFiles/one.dir/a.cu.o"},
+            {"directory": "/b", "file": "/p/two/a.cu", "command": "x", "output": "/b/two.o"},
+            {"directory": "/b", "file": "/b/made/a.cu", "command": "x"}
+        ]"#;
+        let all: Vec<Compilation> = serde_json::from_str(text).unwrap();
+        let names: Vec<String> = all
+            .iter()
+            .map(|one| one.source(Path::new("/p"), Path::new("/b")))
+            .collect();
+        assert_eq!(names, ["one/a.cu", "two/a.cu", "<build>/made/a.cu"]);
+        assert_eq!(
+            all[0].object_path().unwrap(),
+            Path::new("/b/CMakeFiles/one.dir/a.cu.o")
+        );
+        assert_eq!(all[1].object_path().unwrap(), Path::new("/b/two.o"));
+        assert!(all[2].object().unwrap_err().to_string().contains("/b/made/a.cu"));
     }
 }

@@ -55,7 +55,7 @@ pub(crate) struct Evaluated {
 /// The object that one source was compiled to.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct ObjectFacts {
-    /// File name of the source.
+    /// The source: its file name in our own project, its path in another one.
     pub(crate) source: String,
     /// Digest of the whole object.
     pub(crate) sha256: Digest,
@@ -90,7 +90,7 @@ pub(crate) struct KernelFacts {
 /// How an archive compares with that of an earlier run.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Repeat {
-    /// There is none, or its inputs were others.
+    /// There is none, its inputs were others, or objects of it were used again.
     #[default]
     Nothing,
     /// The same bytes.
@@ -116,5 +116,5 @@ pub(crate) struct Same {
     pub(crate) code: Option<bool>,
 }
 
-/// [`Same`] by file name of the source.
+/// [`Same`] by source, as [`ObjectFacts`] names it.
 pub(crate) type SameBySource = BTreeMap<String, Same>;

@@ -12,6 +12,7 @@ use regex::Regex;
 
 use super::facts::{CensusRow, Evaluated};
 use super::record::Record;
+use crate::e2m1;
 
 /// Which mnemonics summaries always count: the conversions between packed floating-point types.
 const CONVERSIONS: &str = "^F2FP";
@@ -36,9 +37,8 @@ pub(crate) fn inspect(list: &ArchList, paths: &[PathBuf]) -> anyhow::Result<Audi
     let report = audit(paths, &options, &NoProgress);
     let totals = Totals::of(report.files.iter().flat_map(|file| &file.images));
     let unattributed = report.files.iter().map(|file| file.unattributed_bytes).sum();
-    let conversion = Regex::new(blockgate_audit::E2M1_CONVERSION).context("the converter's pattern")?;
     Ok(Audited {
-        census: census(&totals, &conversion),
+        census: census(&totals),
         totals: serde_json::to_value(JsonTotals::of(&totals, unattributed, &mnemonics()?))?,
         expectations: report
             .evaluations
@@ -88,7 +88,7 @@ fn mnemonics() -> anyhow::Result<Mnemonics> {
     })
 }
 
-fn census(totals: &Totals, conversion: &Regex) -> Vec<CensusRow> {
+fn census(totals: &Totals) -> Vec<CensusRow> {
     let mut archs: Vec<Arch> = Vec::new();
     for row in totals.cubins.iter().chain(&totals.ptx) {
         if !archs.contains(&row.arch) {
@@ -104,8 +104,7 @@ fn census(totals: &Totals, conversion: &Regex) -> Vec<CensusRow> {
                 arch,
                 cubins: Totals::count(&totals.cubins, arch),
                 ptx: Totals::count(&totals.ptx, arch),
-                conversions: counted
-                    .then(|| totals.sass_count(arch, |mnemonic| conversion.is_match(mnemonic))),
+                conversions: counted.then(|| totals.sass_count(arch, e2m1::is_conversion)),
             }
         })
         .collect()

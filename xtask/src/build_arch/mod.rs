@@ -28,7 +28,6 @@ mod tools;
 
 pub(crate) use summary::json_schema;
 
-use std::io::Write as _;
 use std::path::PathBuf;
 
 use anyhow::Context as _;
@@ -42,6 +41,8 @@ use self::outcome::{Row, exit_status};
 use self::progress::Progress;
 use self::project::Project;
 use crate::context::{Context, StatusError, publish};
+use crate::jobs::Jobs;
+use crate::output::print;
 
 /// Build every architecture list, audit the result, and compare.
 ///
@@ -73,11 +74,10 @@ pub(crate) struct Args {
     #[arg(long, value_name = "VERSION")]
     toolkit: Option<ToolkitRequirement>,
 
-    /// How many compilers run at once; as many as there are processors if not given.
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
-    jobs: Option<u16>,
+    #[command(flatten)]
+    jobs: Jobs,
 
-    /// How to print the comparison.
+    /// How to print the comparison; JSON is schema `blockgate.build/1`, the same as in summary.json.
     #[arg(long, value_enum, default_value_t = Format::Human)]
     format: Format,
 
@@ -114,9 +114,12 @@ pub(crate) fn run(args: &Args, context: &Context) -> anyhow::Result<ExitStatus> 
     std::fs::create_dir_all(&output).with_context(|| format!("cannot make {}", output.display()))?;
     let _lock = lock(&output, &progress)?;
     leftovers::remove_unfinished(&output)?;
+    // A run that ends early must not leave the summary of another one.
+    let summary_path = output.join("summary.json");
+    leftovers::remove(&summary_path)?;
 
     progress.step("looking for a CUDA toolkit".to_owned());
-    let prepared = tools::prepare(&selected, args.toolkit.as_ref(), context, &progress)?;
+    let prepared = tools::prepare(&selected, args.toolkit.as_ref(), &project, context, &progress)?;
     report(&prepared.findings)?;
     if !prepared.findings.is_empty() {
         return Ok(prepared.status);
@@ -127,7 +130,7 @@ pub(crate) fn run(args: &Args, context: &Context) -> anyhow::Result<ExitStatus> 
         root: context.root(),
         output: &output,
         sources_sha256: record::sources_digest(project.folder())?,
-        jobs: args.jobs.map_or_else(processors, usize::from),
+        jobs: args.jobs.count(),
         fresh: args.fresh,
         require_all: args.require_all,
         progress: &progress,
@@ -147,7 +150,7 @@ pub(crate) fn run(args: &Args, context: &Context) -> anyhow::Result<ExitStatus> 
 
     let mut document = Vec::new();
     summary::write(&mut document, &rows)?;
-    publish(&output.join("summary.json"), &document)?;
+    publish(&summary_path, &document)?;
     print(|out| match args.format {
         Format::Human => table::write(out, &rows),
         Format::Json => out.write_all(&document),
@@ -187,36 +190,12 @@ fn project_of(args: &Args, context: &Context) -> anyhow::Result<Project> {
 /// Keeps other processes from building in the same folder; waits for the one that does.
 fn lock(output: &std::path::Path, progress: &Progress) -> anyhow::Result<std::fs::File> {
     let path = output.join(".lock");
-    let file = std::fs::File::create(&path).with_context(|| format!("cannot write {}", path.display()))?;
-    match file.try_lock() {
-        Ok(()) => {}
-        Err(std::fs::TryLockError::WouldBlock) => {
-            progress.step("another build-arch is at work here; waiting for it".to_owned());
-            file.lock()
-                .with_context(|| format!("cannot lock {}", path.display()))?;
-        }
-        Err(std::fs::TryLockError::Error(error)) => {
-            return Err(error).with_context(|| format!("cannot lock {}", path.display()));
-        }
-    }
-    Ok(file)
-}
-
-fn processors() -> usize {
-    std::thread::available_parallelism().map_or(1, usize::from)
+    let say = || progress.step("another build-arch is at work here; waiting for it".to_owned());
+    blockgate_toolkit::lock_or_wait(&path, say).with_context(|| format!("cannot lock {}", path.display()))
 }
 
 fn report(findings: &[blockgate_findings::Finding]) -> anyhow::Result<()> {
     let mut out = std::io::stderr().lock();
     blockgate_findings::render::human(&mut out, findings, blockgate_findings::render::Palette::Plain)
         .context("cannot write to standard error")
-}
-
-/// Prints to standard output. A reader that went away, such as `head`, changes no verdict.
-fn print(printer: impl FnOnce(&mut dyn std::io::Write) -> std::io::Result<()>) -> anyhow::Result<()> {
-    let mut out = std::io::stdout().lock();
-    match printer(&mut out).and_then(|()| out.flush()) {
-        Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => Ok(()),
-        other => other.context("cannot write to standard output"),
-    }
 }

@@ -2,14 +2,14 @@
 
 use std::path::Path;
 
-use anyhow::{Context as _, anyhow};
 use blockgate_arch::{CodeKind, Target};
 use blockgate_fatbin::{Artifact, Cubin, Image, ImageKind, InspectOptions, Limits};
 use blockgate_kernels::Source;
-use regex::Regex;
 
 use super::cmake::Compilation;
 use super::facts::{Digest, ImageFacts, KernelFacts, ObjectFacts};
+use crate::context::StatusError;
+use crate::e2m1;
 use crate::hash::sha256;
 
 /// Each of `sources` with its object, out of `archives`: their members are what ships.
@@ -20,7 +20,7 @@ pub(crate) fn in_archives(sources: &[Source], archives: &[Vec<u8>]) -> anyhow::R
     let limits = Limits::default();
     let artifacts: Vec<Artifact<'_>> = archives
         .iter()
-        .map(|bytes| blockgate_fatbin::read(bytes, &limits).map_err(|error| anyhow!("{error}")))
+        .map(|bytes| blockgate_fatbin::read(bytes, &limits).map_err(|error| unreadable("an archive", &error)))
         .collect::<Result<_, _>>()?;
     sources
         .iter()
@@ -35,7 +35,9 @@ pub(crate) fn in_archives(sources: &[Source], archives: &[Vec<u8>]) -> anyhow::R
                         .find(|found| found.name.as_deref() == Some(member.as_str()))?;
                     Some((artifact, found.data))
                 })
-                .with_context(|| format!("no archive has the member {member} of {}", source.file))?;
+                .ok_or_else(|| {
+                    StatusError::unreadable(format!("no archive has the member {member} of {}", source.file))
+                })?;
             let images = artifact
                 .images
                 .iter()
@@ -45,26 +47,46 @@ pub(crate) fn in_archives(sources: &[Source], archives: &[Vec<u8>]) -> anyhow::R
         .collect()
 }
 
-/// Every source of `compilations` with its object, out of the build folder.
+/// Every source of `compilations`, by its place in `project`, with its object out of the folder `build`. A source that
+/// is compiled more than once is named with the object too.
 ///
 /// # Errors
-/// An object cannot be read.
-pub(crate) fn in_folder(compilations: &[Compilation]) -> anyhow::Result<Vec<ObjectFacts>> {
+/// An object is not named or cannot be read.
+pub(crate) fn in_folder(
+    compilations: &[Compilation],
+    project: &Path,
+    build: &Path,
+) -> anyhow::Result<Vec<ObjectFacts>> {
     let limits = Limits::default();
+    let names: Vec<String> = compilations
+        .iter()
+        .map(|compilation| compilation.source(project, build))
+        .collect();
     compilations
         .iter()
-        .filter_map(|compilation| Some((compilation.source(), compilation.object()?)))
-        .map(|(source, path)| {
+        .zip(&names)
+        .map(|(compilation, name)| {
+            let path = compilation.object_path()?;
+            let source = if names.iter().filter(|other| *other == name).count() > 1 {
+                format!("{name} ({})", compilation.object()?.display())
+            } else {
+                name.clone()
+            };
             let bytes = read(&path)?;
             let artifact = blockgate_fatbin::read(&bytes, &limits)
-                .map_err(|error| anyhow!("{}: {error}", path.display()))?;
+                .map_err(|error| unreadable(&path.display().to_string(), &error))?;
             facts(source, &bytes, artifact.images.iter(), &limits)
         })
         .collect()
 }
 
+/// What our reader cannot read could not be checked.
+fn unreadable(what: &str, error: &dyn std::fmt::Display) -> anyhow::Error {
+    StatusError::unreadable(format!("{what} cannot be read: {error}"))
+}
+
 pub(crate) fn read(path: &Path) -> anyhow::Result<Vec<u8>> {
-    std::fs::read(path).with_context(|| format!("cannot read {}", path.display()))
+    std::fs::read(path).map_err(|error| unreadable(&path.display().to_string(), &error))
 }
 
 fn facts<'a>(
@@ -73,11 +95,10 @@ fn facts<'a>(
     images: impl Iterator<Item = &'a Image<'a>>,
     limits: &Limits,
 ) -> anyhow::Result<ObjectFacts> {
-    let conversion = Regex::new(blockgate_audit::E2M1_CONVERSION).context("the converter's pattern")?;
     let images = images
-        .map(|image| image_facts(image, &conversion, limits))
-        .collect::<anyhow::Result<_>>()
-        .with_context(|| format!("the object of {source}"))?;
+        .map(|image| image_facts(image, limits))
+        .collect::<Result<_, String>>()
+        .map_err(|error| unreadable(&format!("the object of {source}"), &error))?;
     Ok(ObjectFacts {
         source,
         sha256: sha256(data),
@@ -85,16 +106,16 @@ fn facts<'a>(
     })
 }
 
-fn image_facts(image: &Image<'_>, conversion: &Regex, limits: &Limits) -> anyhow::Result<ImageFacts> {
+fn image_facts(image: &Image<'_>, limits: &Limits) -> Result<ImageFacts, String> {
     let inspection = image
         .inspect(limits, &InspectOptions { sass: true })
-        .map_err(|error| anyhow!("{error}"))?;
-    let content = image.decode(limits).map_err(|error| anyhow!("{error}"))?;
+        .map_err(|error| error.to_string())?;
+    let content = image.decode(limits).map_err(|error| error.to_string())?;
     let (kind, code) = match image.kind {
         ImageKind::Cubin => (CodeKind::Cubin, code_digest(&content)?),
         ImageKind::Ptx => (CodeKind::Ptx, sha256(&content)),
         other => {
-            return Err(anyhow!(
+            return Err(format!(
                 "an image of kind {} where cubins and PTX are built",
                 other.as_str()
             ));
@@ -110,7 +131,7 @@ fn image_facts(image: &Image<'_>, conversion: &Regex, limits: &Limits) -> anyhow
                 kernel
                     .sass
                     .iter()
-                    .filter(|(mnemonic, _)| conversion.is_match(mnemonic))
+                    .filter(|(mnemonic, _)| e2m1::is_conversion(mnemonic))
                     .map(|(_, count)| count)
                     .sum()
             }),
@@ -127,11 +148,11 @@ fn image_facts(image: &Image<'_>, conversion: &Regex, limits: &Limits) -> anyhow
 }
 
 /// One digest over the code sections of a cubin, by name. Their order in the file says nothing.
-fn code_digest(cubin: &[u8]) -> anyhow::Result<Digest> {
-    let cubin = Cubin::parse(cubin, 0).map_err(|error| anyhow!("{error}"))?;
+fn code_digest(cubin: &[u8]) -> Result<Digest, String> {
+    let cubin = Cubin::parse(cubin, 0).map_err(|error| error.to_string())?;
     let mut code: Vec<(&str, &[u8])> = Vec::new();
     for section in cubin.code_sections() {
-        let section = section.map_err(|error| anyhow!("{error}"))?;
+        let section = section.map_err(|error| error.to_string())?;
         code.push((section.name, section.bytes));
     }
     code.sort_unstable();

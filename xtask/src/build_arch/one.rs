@@ -5,8 +5,9 @@ use std::path::{Path, PathBuf};
 use anyhow::Context as _;
 use blockgate_arch::ToolkitVersion;
 use blockgate_archlist::{ArchList, SourceSet};
+use blockgate_toolkit::{BuildTools, Toolkit};
 
-use super::cmake::{Build, wipe};
+use super::cmake::{Build, Stopped, wipe};
 use super::facts::{Facts, ObjectFacts, ToolkitFacts};
 use super::outcome::{Attempt, Checked, Compared, Row, judge};
 use super::progress::Progress;
@@ -34,6 +35,9 @@ pub(crate) struct Run<'a> {
 
 /// Builds `list`, publishes what it gives, and judges it. `earlier` are the lists before it, its baseline among
 /// them.
+///
+/// # Errors
+/// Somebody stopped the build. Whatever else goes wrong is the list's row, so that the other lists are still built.
 pub(crate) fn build_one(
     run: &Run<'_>,
     list: &ArchList,
@@ -41,19 +45,43 @@ pub(crate) fn build_one(
     earlier: &[Row],
 ) -> anyhow::Result<Row> {
     let folder = run.output.join(&list.name);
-    leftovers::remove_unfinished(&folder)?;
-    let (toolkit, build_tools) = match tools {
-        Tools::Ready { toolkit, build_tools } => (toolkit, build_tools),
+    let (toolkit_facts, attempt) = match tools {
+        Tools::Ready { toolkit, build_tools } => {
+            let facts = ToolkitFacts {
+                version: toolkit.version,
+                source: toolkit.source.id().to_owned(),
+            };
+            let attempt = attempt(run, list, &folder, &toolkit, &build_tools, earlier);
+            (Some(facts), attempt)
+        }
         Tools::Missing { reason, short } => {
-            withdraw(&folder)?;
-            let attempt = Attempt::NoTools { reason, short };
-            return Ok(judge(list, None, attempt, run.require_all));
+            let attempt = withdraw(&folder).map(|()| Attempt::NoTools { reason, short });
+            (None, attempt)
         }
     };
-    let toolkit_facts = ToolkitFacts {
-        version: toolkit.version,
-        source: toolkit.source.id().to_owned(),
+    let attempt = match attempt {
+        Ok(attempt) => attempt,
+        Err(error) if error.is::<Stopped>() => return Err(error),
+        Err(error) => {
+            let mut reason = format!("{error:#}");
+            if let Err(further) = withdraw(&folder) {
+                reason.push_str(&format!("; {further:#}"));
+            }
+            Attempt::Broken(reason)
+        }
     };
+    Ok(judge(list, toolkit_facts, attempt, run.require_all))
+}
+
+fn attempt(
+    run: &Run<'_>,
+    list: &ArchList,
+    folder: &Path,
+    toolkit: &Toolkit,
+    build_tools: &BuildTools,
+    earlier: &[Row],
+) -> anyhow::Result<Attempt> {
+    leftovers::remove_unfinished(folder)?;
     let build_folder = folder.join("build");
     if run.fresh {
         wipe(&build_folder)?;
@@ -66,34 +94,38 @@ pub(crate) fn build_one(
         source: run.project.folder(),
         folder: &build_folder,
         definitions: run.project.definitions(list, &injected),
-        toolkit: &toolkit,
-        tools: &build_tools,
+        toolkit,
+        tools: build_tools,
         jobs: run.jobs,
     };
     let ended = build.run(run.progress)?;
     publish(&folder.join("build.log"), ended.log.as_bytes())?;
-    let attempt = if ended.succeeded {
+    if ended.succeeded {
         run.progress.detail("reading the archives");
         let artifacts = artifacts_of(run.project, list.sources, &build_folder)?;
-        let checked = check(run, list, &build, &folder, &artifacts, toolkit.version, earlier)?;
-        Attempt::Built(Box::new(checked))
+        let checked = check(run, list, &build, folder, &artifacts, ended.all_compiled, earlier)?;
+        Ok(Attempt::Built(Box::new(checked)))
     } else {
-        withdraw(&folder)?;
-        Attempt::Failed(failure::read(&ended.log, list, toolkit.version))
-    };
-    Ok(judge(list, Some(toolkit_facts), attempt, run.require_all))
+        withdraw(folder)?;
+        Ok(Attempt::Failed(failure::read(&ended.log, list, toolkit.version)))
+    }
 }
 
 /// Takes back what an earlier run has published, which is not what the list gives now.
 fn withdraw(folder: &Path) -> anyhow::Result<()> {
-    leftovers::remove(&folder.join("audit.json"))?;
+    let audit = folder.join("audit.json");
+    for archive in Record::of_audit(&audit).iter().flat_map(Record::published) {
+        leftovers::remove(&folder.join(archive))?;
+    }
     leftovers::remove(&folder.join("compile_commands.json"))?;
+    // A run that was killed while it published has left archives without a record.
     for set in [SourceSet::Kernels, SourceSet::Markers] {
         for archive in Project::own_archives(set) {
             leftovers::remove(&folder.join(archive))?;
         }
     }
-    Ok(())
+    // Last, because it says what there is to remove.
+    leftovers::remove(&audit)
 }
 
 /// The files that a build made, relative to its folder; what ships first.
@@ -146,9 +178,10 @@ fn check(
     build: &Build<'_>,
     folder: &Path,
     artifacts: &[PathBuf],
-    toolkit: ToolkitVersion,
+    all_compiled: bool,
     earlier: &[Row],
 ) -> anyhow::Result<Checked> {
+    let toolkit = build.toolkit.version;
     let contents: Vec<Vec<u8>> = artifacts
         .iter()
         .map(|artifact| objects::read(&build.folder.join(artifact)))
@@ -156,7 +189,7 @@ fn check(
     let objects = if run.project.is_own() {
         objects::in_archives(Project::own_sources(list.sources), &contents)?
     } else {
-        objects::in_folder(&build.compilations()?)?
+        objects::in_folder(&build.compilations()?, run.project.folder(), build.folder)?
     };
     let published: Vec<PathBuf> = artifacts.iter().map(|artifact| folder.join(artifact)).collect();
 
@@ -166,13 +199,16 @@ fn check(
         list_sha256: list_digest(list),
         sources_sha256: run.sources_sha256.clone(),
         toolkit: toolkit.to_string(),
+        build_tools: build.tools.versions(),
         artifacts: artifacts
             .iter()
             .zip(&contents)
             .map(|(artifact, bytes)| (artifact.display().to_string(), sha256(bytes)))
             .collect(),
     };
-    let repeat = record.repeat(previous.as_ref(), |name| {
+    // Objects that were not compiled again are those of the earlier run, and equal to themselves.
+    let comparable = previous.as_ref().filter(|_| all_compiled);
+    let repeat = record.repeat(comparable, |name| {
         let new = artifacts
             .iter()
             .position(|artifact| artifact.display().to_string() == name);

@@ -36,6 +36,8 @@ pub(crate) enum Attempt {
     },
     /// Configuring or compiling failed.
     Failed(Vec<FailureGroup>),
+    /// The build, or what it made, could not be read or written.
+    Broken(String),
     /// The archives are there and were looked at.
     Built(Box<Checked>),
 }
@@ -101,6 +103,11 @@ pub(crate) fn judge(
         Attempt::Failed(failures) => {
             judge_failure(list, &failures, &mut row);
             row.failures = failures;
+        }
+        Attempt::Broken(reason) => {
+            row.exit = ExitStatus::Unreadable;
+            row.reasons.push(reason);
+            row.short = Some("unreadable".to_owned());
         }
         Attempt::Built(checked) => {
             judge_build(list, &checked, &mut row);
@@ -193,8 +200,13 @@ fn judge_build(list: &ArchList, checked: &Checked, row: &mut Row) {
     match (&checked.baseline, &list.baseline) {
         (Some(compared), Some(baseline)) => {
             if list.same_code == Some(SameCode::AllButPerSource) {
-                for (source, what) in same::violations(&compared.same, |source| list.extra(source).is_some())
-                {
+                // A list names its sources by file name, whatever project it is built with.
+                let has_extra = |source: &str| {
+                    let path = source.split(" (").next().unwrap_or(source);
+                    let file = path.rsplit('/').next().unwrap_or(path);
+                    list.extra(file).is_some()
+                };
+                for (source, what) in same::violations(&compared.same, has_extra) {
                     let reason = format!("{source}: {what} is not the one of {baseline}");
                     fail(row, ExitStatus::Failed, "same_code", reason);
                 }

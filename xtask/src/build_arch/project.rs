@@ -6,10 +6,11 @@ use std::path::{Path, PathBuf};
 use blockgate_archlist::{ArchList, SourceSet};
 use blockgate_expect::Glob;
 use blockgate_kernels::{
-    ARCHITECTURES_VARIABLE, Archive, EXTRA_ARCHITECTURES_PREFIX, MARKERS, SOURCES, SOURCES_VARIABLE, Source,
+    ARCHITECTURES_VARIABLE, Archive, MARKERS, SOURCES, SOURCES_VARIABLE, Source, source,
 };
 
 use super::inject;
+use crate::hash::sha256;
 
 /// A CMake project and how it is told about architectures.
 pub(crate) enum Project {
@@ -42,7 +43,10 @@ impl Project {
         match self {
             Self::Own { .. } => target.join("arch"),
             Self::Foreign { folder, .. } => {
+                // Two projects may have one name; the digest of the path tells their folders apart.
                 let name = folder.file_name().unwrap_or(folder.as_os_str());
+                let digest = sha256(folder.as_os_str().as_encoded_bytes());
+                let name = format!("{}-{}", name.to_string_lossy(), &digest[..8]);
                 target.join("foreign").join(name)
             }
         }
@@ -82,12 +86,10 @@ impl Project {
                     define(ARCHITECTURES_VARIABLE, &list.architectures),
                     define(SOURCES_VARIABLE, list.sources.name()),
                 ];
-                definitions.extend(list.per_source.iter().map(|extra| {
-                    let stem = extra.source.strip_suffix(".cu").unwrap_or(&extra.source);
-                    define(
-                        &format!("{EXTRA_ARCHITECTURES_PREFIX}{stem}"),
-                        &extra.architectures,
-                    )
+                // Lists that name a source without such a variable are refused before anything is built.
+                definitions.extend(list.per_source.iter().filter_map(|extra| {
+                    let variable = source(&extra.source)?.extra_architectures_variable()?;
+                    Some(define(&variable, &extra.architectures))
                 }));
                 definitions
             }
@@ -123,5 +125,30 @@ impl Project {
             SourceSet::Markers => &[Archive::Markers],
         };
         archives.iter().map(|archive| archive.file_name()).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use super::Project;
+
+    #[test]
+    fn projects_of_one_name_have_folders_of_their_own() {
+        let output = |folder: &str| {
+            Project::Foreign {
+                folder: folder.into(),
+                arch_var: "X".to_owned(),
+                artifacts: "*.a".parse().unwrap(),
+            }
+            .output_folder(Path::new("target"))
+        };
+        let [one, other] = ["/one/llama", "/other/llama"].map(output);
+        assert_ne!(one, other);
+        assert!(
+            one.to_str().unwrap().starts_with("target/foreign/llama-"),
+            "{one:?}"
+        );
     }
 }

@@ -15,6 +15,8 @@ pub(crate) struct Record {
     pub(crate) list_sha256: Digest,
     pub(crate) sources_sha256: Digest,
     pub(crate) toolkit: String,
+    /// Versions of CMake and of the C++ compiler.
+    pub(crate) build_tools: String,
     /// Files that were made, each with its digest.
     pub(crate) artifacts: Vec<(String, Digest)>,
 }
@@ -27,8 +29,15 @@ const SOURCE_ENDINGS: [&str; 11] = [
 impl Record {
     /// Whether both come from the same inputs, so that their artifacts should be the same.
     fn same_inputs(&self, other: &Self) -> bool {
-        (&self.list_sha256, &self.sources_sha256, &self.toolkit)
-            == (&other.list_sha256, &other.sources_sha256, &other.toolkit)
+        let inputs = |record: &Self| {
+            [
+                record.list_sha256.clone(),
+                record.sources_sha256.clone(),
+                record.toolkit.clone(),
+                record.build_tools.clone(),
+            ]
+        };
+        inputs(self) == inputs(other)
     }
 
     /// The record in an audit.json of an earlier run, where there is one that can be read.
@@ -41,6 +50,18 @@ impl Record {
         serde_json::from_slice::<WithRecord>(&text)
             .ok()
             .map(|audit| audit.build)
+    }
+
+    /// The files that were published, relative to the list's folder. The record is read from a file, so what would lead
+    /// out of that folder is left out.
+    pub(crate) fn published(&self) -> impl Iterator<Item = &Path> {
+        self.artifacts
+            .iter()
+            .map(|(name, _)| Path::new(name))
+            .filter(|path| {
+                let mut parts = path.components().peekable();
+                parts.peek().is_some() && parts.all(|part| matches!(part, std::path::Component::Normal(_)))
+            })
     }
 
     /// How this build's artifacts compare with an earlier one's. `members` names the members that differ between
@@ -118,6 +139,7 @@ mod tests {
             list_sha256: list.to_owned(),
             sources_sha256: "s".to_owned(),
             toolkit: "13.0.88".to_owned(),
+            build_tools: "CMake 4.4.5, C++ compiler g++ 12.2.0".to_owned(),
             artifacts: vec![
                 ("a".to_owned(), digest.to_owned()),
                 ("b".to_owned(), "2".to_owned()),
@@ -127,11 +149,31 @@ mod tests {
         let now = record("l", "1");
         assert_eq!(now.repeat(None, members), Repeat::Nothing);
         assert_eq!(now.repeat(Some(&record("other", "1")), members), Repeat::Nothing);
+        let upgraded = Record {
+            build_tools: "CMake 4.4.5, C++ compiler g++ 13.1.0".to_owned(),
+            ..record("l", "9")
+        };
+        assert_eq!(now.repeat(Some(&upgraded), members), Repeat::Nothing);
         assert_eq!(now.repeat(Some(&record("l", "1")), members), Repeat::Identical);
         assert_eq!(
             now.repeat(Some(&record("l", "9")), members),
             Repeat::Differs(vec!["x of a".to_owned()])
         );
+    }
+
+    #[test]
+    fn only_files_of_the_folder_are_published() {
+        let record = Record {
+            list_sha256: String::new(),
+            sources_sha256: String::new(),
+            toolkit: String::new(),
+            build_tools: String::new(),
+            artifacts: ["lib/liba.a", "../libb.a", "/libc.a", ""]
+                .map(|name| (name.to_owned(), String::new()))
+                .to_vec(),
+        };
+        let published: Vec<_> = record.published().collect();
+        assert_eq!(published, [std::path::Path::new("lib/liba.a")]);
     }
 
     #[test]

@@ -15,8 +15,7 @@ pub(crate) fn compare(
     for object in list {
         let base = baseline.iter().find(|base| base.source == object.source);
         let object_same = base.is_some_and(|base| base.sha256 == object.sha256);
-        let code = device
-            .map(|device| base.is_some_and(|base| loaded_code(base, device) == loaded_code(object, device)));
+        let code = device.map(|device| base.is_some_and(|base| same_code(base, object, device)));
         same.insert(
             object.source.clone(),
             Same {
@@ -32,6 +31,16 @@ pub(crate) fn compare(
         });
     }
     same
+}
+
+/// Whether the device loads identical code from both. Where it loads nothing although there are images, nothing can be
+/// said to be the same; a source without any image, such as host code, has nothing that could differ.
+fn same_code(base: &ObjectFacts, object: &ObjectFacts, device: Device) -> bool {
+    match (loaded_code(base, device), loaded_code(object, device)) {
+        (Some(base), Some(object)) => base == object,
+        (None, None) => base.images.is_empty() && object.images.is_empty(),
+        _ => false,
+    }
 }
 
 /// The code of the most specific image that the device would load; nothing where none loads.
@@ -91,6 +100,8 @@ mod tests {
             object("changed.cu", "3", &[("sm_121", "x"), ("compute_121", "p")]),
             object("gone.cu", "4", &[("sm_121", "x")]),
             object("host.cpp", "5", &[]),
+            object("never.cu", "6", &[("sm_90a", "x")]),
+            object("lost.cu", "7", &[("sm_90a", "x")]),
         ];
         let list = [
             object("equal.cu", "1", &[("sm_121", "x"), ("compute_121", "p")]),
@@ -106,6 +117,9 @@ mod tests {
                 &[("sm_121a", "z"), ("sm_121", "x"), ("compute_121", "p")],
             ),
             object("host.cpp", "5", &[]),
+            // The device loads neither.
+            object("never.cu", "6", &[("sm_90a", "x")]),
+            object("lost.cu", "8", &[]),
         ];
         let same = compare(&list, &baseline, Some(device));
         let of = |source: &str| (same[source].object, same[source].code);
@@ -114,11 +128,15 @@ mod tests {
         assert_eq!(of("changed.cu"), (false, Some(false)));
         assert_eq!(of("gone.cu"), (false, Some(false)));
         assert_eq!(of("host.cpp"), (true, Some(true)));
+        assert_eq!(of("never.cu"), (true, Some(false)));
+        assert_eq!(of("lost.cu"), (false, Some(false)));
         assert_eq!(
             violations(&same, |source| source == "specific.cu"),
             [
                 ("changed.cu", "the code that the device loads"),
-                ("gone.cu", "the code that the device loads")
+                ("gone.cu", "the code that the device loads"),
+                ("lost.cu", "the code that the device loads"),
+                ("never.cu", "the code that the device loads"),
             ]
         );
         assert_eq!(violations(&same, |_| true), []);

@@ -6,9 +6,7 @@ use comfy_table::{CellAlignment, ContentArrangement, Table, presets};
 
 use super::facts::Repeat;
 use super::outcome::{Checked, Row, Status};
-
-/// The widest table that is printed, in columns.
-const MAX_WIDTH_COLUMNS: u16 = 100;
+use crate::output::MAX_WIDTH_COLUMNS;
 
 /// Writes the table, what is wrong, and a last line that counts.
 pub(crate) fn write(out: &mut dyn Write, rows: &[Row]) -> io::Result<()> {

@@ -225,6 +225,12 @@ fn exit_statuses() {
         failed(&family(), ""),
         failed(&plain, PLAIN),
         failed(&plain, ""),
+        judge(&plain, toolkit(), Attempt::Broken("x.o: y".to_owned()), false),
+        // Another source died, and no compiler said why.
+        failed(
+            &family(),
+            &format!("FAILED: m.dir/two_gates.cu.o\n{MISMATCH}FAILED: m.dir/one_gate.cu.o\nKilled\n"),
+        ),
         judge(&plain, None, missing_toolkit(), false),
         judge(&list("a", "optional: true\n"), None, missing_toolkit(), false),
         judge(&list("a", "optional: true\n"), None, missing_toolkit(), true),
@@ -243,6 +249,8 @@ fn exit_statuses() {
         (Status::Failed, ExitStatus::Failed),
         (Status::Failed, ExitStatus::Unreadable),
         (Status::Failed, ExitStatus::Unreadable),
+        (Status::Failed, ExitStatus::Unreadable),
+        (Status::Failed, ExitStatus::Failed),
         (Status::NotBuilt, ExitStatus::Unreadable),
         (Status::NotBuilt, ExitStatus::Clean),
         (Status::NotBuilt, ExitStatus::Unreadable),
@@ -267,6 +275,13 @@ fn comparisons_with_the_baseline() {
         baseline,
         ..checked(1, &[("sm_121", 1, 1, Some(0))])
     };
+    // Another project's sources are named by path; lists name files.
+    let exempt = ("src/quantize.cu (x.dir/quantize.cu.o)", false, Some(false));
+    assert!(
+        built(&bounded, with(Some(compared(0, &[exempt]))))
+            .reasons
+            .is_empty()
+    );
     let same = ("qmv.cu", true, Some(true));
     let other = ("quantize.cu", false, Some(false));
     let reasons = |baseline| built(&bounded, with(baseline)).reasons;

@@ -6,6 +6,7 @@ use blockgate_findings::{ExitStatus, Finding};
 use blockgate_toolkit::{BuildTools, ListNeeds, Toolkit, ToolkitError};
 
 use super::progress::Progress;
+use super::project::Project;
 use crate::context::Context;
 use crate::toolkit::{provisioner, unreadable};
 
@@ -42,6 +43,7 @@ pub(crate) struct Prepared {
 pub(crate) fn prepare(
     lists: &[&ArchList],
     only: Option<&ToolkitRequirement>,
+    project: &Project,
     context: &Context,
     progress: &Progress,
 ) -> anyhow::Result<Prepared> {
@@ -51,7 +53,8 @@ pub(crate) fn prepare(
         findings: Vec::new(),
         status: ExitStatus::Clean,
     };
-    let needs = if lists.iter().any(|list| has_family(list)) {
+    // Our own project sets the targets on its libraries, where every CMake takes them; another one may use the variable.
+    let needs = if !project.is_own() && lists.iter().any(|list| has_family(list)) {
         ListNeeds::Family
     } else {
         ListNeeds::Ordinary

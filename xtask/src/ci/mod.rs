@@ -4,13 +4,12 @@ mod deny;
 mod readme;
 mod run;
 
-use std::io::Write as _;
 use std::time::{Duration, Instant};
 
-use anyhow::Context as _;
 use blockgate_findings::ExitStatus;
 
 use crate::context::{Context, StatusError};
+use crate::output;
 
 /// Run every check. All steps run, whatever fails before them; the last line counts the tests.
 #[derive(clap::Args)]
@@ -125,7 +124,7 @@ pub(crate) fn run(args: &Args, context: &Context) -> anyhow::Result<ExitStatus> 
     let mut outcomes = Vec::new();
     let mut test_counts = None;
     for step in steps {
-        say(&format!("ci: {}", step.name))?;
+        output::line(&format!("ci: {}", step.name))?;
         let started = Instant::now();
         let verdict = match &step.work {
             Work::Cargo(arguments) => run::cargo(context, arguments, &[]),
@@ -144,9 +143,9 @@ pub(crate) fn run(args: &Args, context: &Context) -> anyhow::Result<ExitStatus> 
             elapsed: started.elapsed(),
         });
     }
-    say(&summary(&outcomes))?;
+    output::line(&summary(&outcomes))?;
     if let Some(counts) = test_counts {
-        say(&counts)?;
+        output::line(&counts)?;
     }
     Ok(outcomes
         .iter()
@@ -175,6 +174,11 @@ fn selected(names: &[String]) -> anyhow::Result<Vec<&'static Step>> {
 
 fn summary(outcomes: &[Outcome]) -> String {
     let mut text = String::from("\n");
+    let width = outcomes
+        .iter()
+        .map(|outcome| outcome.name.chars().count())
+        .max()
+        .unwrap_or_default();
     for outcome in outcomes {
         let verdict = match &outcome.verdict {
             Verdict::Passed => "ok".to_owned(),
@@ -182,16 +186,12 @@ fn summary(outcomes: &[Outcome]) -> String {
             Verdict::Skipped(reason) => format!("skipped: {reason}"),
         };
         text.push_str(&format!(
-            "{:<12}{:>7.1} s  {verdict}\n",
+            "{:<width$}  {:>7.1} s  {verdict}\n",
             outcome.name,
             outcome.elapsed.as_secs_f32()
         ));
     }
     text
-}
-
-fn say(text: &str) -> anyhow::Result<()> {
-    writeln!(std::io::stdout(), "{text}").context("cannot write to standard output")
 }
 
 #[cfg(test)]
@@ -213,7 +213,10 @@ mod tests {
     fn every_step_is_in_the_summary() {
         let outcomes = [
             ("format", Verdict::Passed),
-            ("advisories", Verdict::Skipped("no database".to_owned())),
+            (
+                "build-arch of another project",
+                Verdict::Skipped("no database".to_owned()),
+            ),
             ("test", Verdict::Failed(ExitStatus::Failed, "exit 1".to_owned())),
         ]
         .map(|(name, verdict)| Outcome {
@@ -225,9 +228,9 @@ mod tests {
             &summary(&outcomes),
             &[
                 "",
-                "format          1.5 s  ok",
-                "advisories      1.5 s  skipped: no database",
-                "test            1.5 s  FAILED: exit 1",
+                "format                             1.5 s  ok",
+                "build-arch of another project      1.5 s  skipped: no database",
+                "test                               1.5 s  FAILED: exit 1",
             ],
         );
     }

@@ -5,8 +5,9 @@ use std::process::Stdio;
 
 use anyhow::Context as _;
 
-use crate::ci::{Verdict, run, say};
+use crate::ci::{Verdict, run};
 use crate::context::{Context, StatusError};
+use crate::output;
 use crate::test::{cargo, is_counts};
 
 /// Runs the README's test command. Its closing line is kept back in `counts`, to be the last one of all.
@@ -31,11 +32,11 @@ pub(super) fn tests(context: &Context, counts: &mut Option<String>) -> anyhow::R
         if is_counts(&line) {
             *counts = Some(line.into_owned());
         } else {
-            say(&line)?;
+            output::line(&line)?;
         }
     }
     let status = child.wait().context("the test command cannot be waited for")?;
-    Ok(run::verdict(status))
+    Ok(run::verdict_of_ours(status))
 }
 
 /// The arguments of the first line `cargo xtask test …` in a fenced code block, without a comment.

@@ -23,27 +23,65 @@ pub(super) fn cargo(
 /// This program with `arguments`.
 pub(super) fn xtask(context: &Context, arguments: &[&str]) -> anyhow::Result<Verdict> {
     let program = std::env::current_exe().context("this program's own path is not known")?;
-    shown(context, Command::new(program).args(arguments))
+    let status = status_of(context, Command::new(program).args(arguments))?;
+    Ok(verdict_of_ours(status))
 }
 
-/// Runs `command` in the workspace root and says how it ended.
+/// Runs somebody else's program in the workspace root. Whatever it fails with is a failed check.
 pub(super) fn shown(context: &Context, command: &mut Command) -> anyhow::Result<Verdict> {
-    let status = command
+    let status = status_of(context, command)?;
+    Ok(if status.success() {
+        Verdict::Passed
+    } else {
+        Verdict::Failed(ExitStatus::Failed, status.to_string())
+    })
+}
+
+fn status_of(context: &Context, command: &mut Command) -> anyhow::Result<std::process::ExitStatus> {
+    command
         .current_dir(context.root())
         .stdin(Stdio::null())
         .status()
-        .with_context(|| format!("{} cannot be run", command.get_program().display()))?;
-    Ok(verdict(status))
+        .with_context(|| format!("{} cannot be run", command.get_program().display()))
 }
 
-/// Our own exit codes keep their meaning; every other failure is a failed check.
-pub(super) fn verdict(status: std::process::ExitStatus) -> Verdict {
-    if status.success() {
-        return Verdict::Passed;
-    }
+/// The exit codes of our own commands keep their meaning; any other end is a failed check.
+pub(super) fn verdict_of_ours(status: std::process::ExitStatus) -> Verdict {
     let ours = match status.code() {
+        Some(0) => return Verdict::Passed,
+        Some(2) => ExitStatus::Usage,
         Some(3) => ExitStatus::Unreadable,
+        Some(4) => ExitStatus::Internal,
         _ => ExitStatus::Failed,
     };
     Verdict::Failed(ours, status.to_string())
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use std::os::unix::process::ExitStatusExt as _;
+
+    use super::*;
+
+    #[test]
+    fn our_exit_codes_keep_their_meaning() {
+        for expected in [
+            ExitStatus::Failed,
+            ExitStatus::Usage,
+            ExitStatus::Unreadable,
+            ExitStatus::Internal,
+        ] {
+            let ended = std::process::ExitStatus::from_raw(i32::from(expected.code()) << 8);
+            assert!(matches!(verdict_of_ours(ended), Verdict::Failed(found, _) if found == expected));
+        }
+        assert_eq!(
+            verdict_of_ours(std::process::ExitStatus::from_raw(0)),
+            Verdict::Passed
+        );
+        let killed = std::process::ExitStatus::from_raw(9);
+        assert!(matches!(
+            verdict_of_ours(killed),
+            Verdict::Failed(ExitStatus::Failed, _)
+        ));
+    }
 }

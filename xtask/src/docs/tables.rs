@@ -6,6 +6,7 @@ use blockgate_audit::render::{bytes, count, signed_bytes};
 use serde_json::Value;
 
 use crate::context::Context;
+use crate::e2m1;
 
 /// A table in a page: what stands between `<!-- table: NAME -->` and `<!-- end -->`.
 struct Table {
@@ -141,7 +142,7 @@ fn conversions(sass: &Value) -> u64 {
         .into_iter()
         .flatten()
         .flat_map(|(_, mnemonics)| mnemonics.as_object().into_iter().flatten())
-        .filter(|(mnemonic, _)| mnemonic.starts_with("F2FP.SATFINITE") && mnemonic.contains(".E2M1."))
+        .filter(|(mnemonic, _)| e2m1::is_conversion(mnemonic))
         .filter_map(|(_, number)| number.as_u64())
         .sum()
 }

@@ -174,20 +174,23 @@ impl Observation {
                     e2m1: None,
                 }
             }
-            other => match self.image(other, "two_gates.cu") {
-                Some(facts) => outcome(&facts),
-                None => return,
-            },
+            other => {
+                let facts = self.image(other, "two_gates.cu");
+                match facts.and_then(|facts| self.counted(&facts, "two_gates.cu")) {
+                    Some(outcome) => outcome,
+                    None => return,
+                }
+            }
         };
         self.compare("two gates", predicted.map(|gate| gate.verdict), found);
         self.two_gates = Some(found);
     }
 
     fn add_one_gate(&mut self, compiled: Compiled, predicted: Option<OneGate>) {
-        let Some(facts) = self.image(compiled, "one_gate.cu") else {
+        let facts = self.image(compiled, "one_gate.cu");
+        let Some(found) = facts.and_then(|facts| self.counted(&facts, "one_gate.cu")) else {
             return;
         };
-        let found = outcome(&facts);
         self.compare("one gate", predicted.map(|gate| gate.verdict), found);
         self.one_gate = Some(found);
     }
@@ -208,6 +211,25 @@ impl Observation {
         }
     }
 
+    /// What the counts amount to, or a doubt that is noted.
+    fn counted(&mut self, facts: &Facts, source: &str) -> Option<Outcome> {
+        let Some(e2m1) = facts.e2m1 else {
+            self.unchecked.push(format!(
+                "{source}: instructions for {} cannot be counted",
+                facts.arch
+            ));
+            return None;
+        };
+        Some(Outcome {
+            verdict: if e2m1 > 0 {
+                Verdict::Hardware
+            } else {
+                Verdict::Software
+            },
+            e2m1: Some(e2m1),
+        })
+    }
+
     fn compare(&mut self, model: &str, predicted: Option<Verdict>, found: Outcome) {
         if predicted != Some(found.verdict) {
             let predicted = predicted.map_or_else(|| "nothing".to_owned(), |verdict| verdict.to_string());
@@ -222,17 +244,6 @@ impl Observation {
 /// Whether the caller missed the very function that the first gate hides.
 fn is_the_mismatch(cause: &Cause) -> bool {
     matches!(cause, Cause::GateMismatch { identifier, .. } if identifier == HIDDEN_CONVERTER)
-}
-
-fn outcome(facts: &Facts) -> Outcome {
-    Outcome {
-        verdict: if facts.e2m1 > 0 {
-            Verdict::Hardware
-        } else {
-            Verdict::Software
-        },
-        e2m1: Some(facts.e2m1),
-    }
 }
 
 /// The macros that the kernel names tell; `None` without the kernel that every pass has.
@@ -284,8 +295,8 @@ mod tests {
             arch,
             kernels: kernels.iter().map(ToString::to_string).collect(),
             instructions: Some(16),
-            conversions: BTreeMap::new(),
-            e2m1,
+            conversions: Some(BTreeMap::new()),
+            e2m1: Some(e2m1),
             code_bytes: 256,
         }
     }
@@ -343,7 +354,22 @@ mod tests {
             two_gates.cu does not compile: expected a ";""#]]
         .assert_eq(&observation.differences.join("\n"));
         observation.add_macros(Compiled::Unchecked("cut short".to_owned()), None);
-        assert_eq!(observation.unchecked, ["macros.cu: cut short"]);
+        let uncounted = Facts {
+            instructions: None,
+            conversions: None,
+            e2m1: None,
+            ..facts(arch, &[], 0)
+        };
+        observation.one_gate = None;
+        observation.add_one_gate(Compiled::Image(uncounted), one_gate(TOOLKIT, arch));
+        assert_eq!(
+            observation.unchecked,
+            [
+                "macros.cu: cut short",
+                "one_gate.cu: instructions for sm_121a cannot be counted"
+            ]
+        );
+        assert_eq!(observation.one_gate, None);
     }
 
     #[test]

@@ -3,26 +3,33 @@
 use std::fmt::Write as _;
 
 use blockgate_arch::gates::Verdict;
-use comfy_table::{CellAlignment, Table, presets};
+use comfy_table::{CellAlignment, ContentArrangement, Table, presets};
 use serde::Serialize;
+
+use crate::output::MAX_WIDTH_COLUMNS;
+use crate::toolkit::JsonToolkit;
 
 use super::observe::{Observation, Outcome, Report, Row};
 
 /// A table, then what differs or could not be checked, then a line that counts.
 pub(super) fn human(report: &Report) -> String {
     let mut table = Table::new();
-    table.load_style(presets::NOTHING).set_header([
-        "target",
-        "SPECIFIC",
-        "FAMILY",
-        "FEAT",
-        "| converter",
-        "fast path",
-        "two gates",
-        "E2M1",
-        "| one gate",
-        "E2M1",
-    ]);
+    table
+        .load_style(presets::NOTHING)
+        .set_content_arrangement(ContentArrangement::Dynamic)
+        .set_width(MAX_WIDTH_COLUMNS)
+        .set_header([
+            "target",
+            "SPECIFIC",
+            "FAMILY",
+            "FEAT",
+            "| converter",
+            "fast path",
+            "two gates",
+            "E2M1",
+            "| one gate",
+            "E2M1",
+        ]);
     let mut notes = String::new();
     let (mut agree, mut differ, mut unchecked, mut skipped) = (0, 0, 0, 0);
     for row in &report.rows {
@@ -92,14 +99,8 @@ fn cells(name: &str, observation: &Observation) -> [String; 10] {
 #[derive(Serialize)]
 struct Document<'a> {
     schema: &'static str,
-    toolkit: Toolkit,
+    toolkit: JsonToolkit,
     targets: Vec<Target<'a>>,
-}
-
-#[derive(Serialize)]
-struct Toolkit {
-    version: String,
-    source: &'static str,
 }
 
 #[derive(Serialize)]
@@ -137,10 +138,7 @@ struct Model {
 pub(super) fn json(report: &Report) -> serde_json::Result<String> {
     let document = Document {
         schema: "blockgate.gates/1",
-        toolkit: Toolkit {
-            version: report.toolkit.version.to_string(),
-            source: report.toolkit.source.id(),
-        },
+        toolkit: JsonToolkit::from(&report.toolkit),
         targets: report.rows.iter().map(target).collect(),
     };
     serde_json::to_string_pretty(&document).map(|text| text + "\n")

@@ -3,8 +3,11 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
-use comfy_table::{CellAlignment, Table, presets};
+use comfy_table::{CellAlignment, ContentArrangement, Table, presets};
 use serde::Serialize;
+
+use crate::output::MAX_WIDTH_COLUMNS;
+use crate::toolkit::JsonToolkit;
 
 use super::Report;
 use crate::compile::{Compiled, Facts, first_error};
@@ -12,15 +15,19 @@ use crate::compile::{Compiled, Facts, first_error};
 /// A table, then the first error of each target that has one, then a line that counts.
 pub(super) fn human(report: &Report) -> String {
     let mut table = Table::new();
-    table.load_style(presets::NOTHING).set_header([
-        "target",
-        "result",
-        "kernels",
-        "instructions",
-        "conversions",
-        "E2M1",
-        "code, bytes",
-    ]);
+    table
+        .load_style(presets::NOTHING)
+        .set_content_arrangement(ContentArrangement::Dynamic)
+        .set_width(MAX_WIDTH_COLUMNS)
+        .set_header([
+            "target",
+            "result",
+            "kernels",
+            "instructions",
+            "conversions",
+            "E2M1",
+            "code, bytes",
+        ]);
     let mut notes = String::new();
     let (mut compiled, mut failed, mut unchecked) = (0, 0, 0);
     for (arch, result) in &report.rows {
@@ -32,11 +39,9 @@ pub(super) fn human(report: &Report) -> String {
                     name,
                     "ok".to_owned(),
                     facts.kernels.len().to_string(),
-                    facts
-                        .instructions
-                        .map_or_else(|| "?".to_owned(), |count| count.to_string()),
-                    conversions(facts).to_string(),
-                    facts.e2m1.to_string(),
+                    count(facts.instructions),
+                    count(conversions(facts)),
+                    count(facts.e2m1),
                     facts.code_bytes.to_string(),
                 ]);
             }
@@ -62,8 +67,13 @@ pub(super) fn human(report: &Report) -> String {
     )
 }
 
-fn conversions(facts: &Facts) -> u64 {
-    facts.conversions.values().sum()
+fn conversions(facts: &Facts) -> Option<u64> {
+    Some(facts.conversions.as_ref()?.values().sum())
+}
+
+/// A question mark where nothing could be counted.
+fn count(number: Option<u64>) -> String {
+    number.map_or_else(|| "?".to_owned(), |number| number.to_string())
 }
 
 #[derive(Serialize)]
@@ -71,14 +81,8 @@ struct Document<'a> {
     schema: &'static str,
     source: String,
     compile_commands: Option<String>,
-    toolkit: Toolkit,
+    toolkit: JsonToolkit,
     targets: Vec<Target<'a>>,
-}
-
-#[derive(Serialize)]
-struct Toolkit {
-    version: String,
-    source: &'static str,
 }
 
 #[derive(Serialize)]
@@ -102,9 +106,9 @@ struct Failure<'a> {
 struct Code<'a> {
     kernels: &'a [String],
     instructions: Option<u64>,
-    conversions: u64,
-    conversions_by_mnemonic: &'a BTreeMap<String, u64>,
-    e2m1: u64,
+    conversions: Option<u64>,
+    conversions_by_mnemonic: Option<&'a BTreeMap<String, u64>>,
+    e2m1: Option<u64>,
     code_bytes: u64,
 }
 
@@ -114,10 +118,7 @@ pub(super) fn json(report: &Report) -> serde_json::Result<String> {
         schema: "blockgate.probe/1",
         source: report.source.display().to_string(),
         compile_commands: report.commands.as_ref().map(|path| path.display().to_string()),
-        toolkit: Toolkit {
-            version: report.toolkit.version.to_string(),
-            source: report.toolkit.source.id(),
-        },
+        toolkit: JsonToolkit::from(&report.toolkit),
         targets: report
             .rows
             .iter()
@@ -160,7 +161,7 @@ fn code(facts: &Facts) -> Code<'_> {
         kernels: &facts.kernels,
         instructions: facts.instructions,
         conversions: conversions(facts),
-        conversions_by_mnemonic: &facts.conversions,
+        conversions_by_mnemonic: facts.conversions.as_ref(),
         e2m1: facts.e2m1,
         code_bytes: facts.code_bytes,
     }

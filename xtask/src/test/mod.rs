@@ -8,7 +8,6 @@ mod doc;
 mod program;
 mod report;
 
-use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -20,6 +19,7 @@ use blockgate_toolkit::Oracles;
 use indicatif::{ProgressBar, ProgressStyle};
 
 use crate::context::{Context, StatusError};
+use crate::jobs::Jobs;
 pub(crate) use crate::test::cargo::cargo;
 use crate::test::program::TestProgram;
 use crate::test::report::Report;
@@ -39,9 +39,8 @@ pub(crate) struct Args {
     /// Leave out cuobjdump and nvdisasm: the tests that compare with them are skipped.
     #[arg(long)]
     no_oracles: bool,
-    /// How many tests run at once. All cores by default.
-    #[arg(long, short)]
-    jobs: Option<NonZeroUsize>,
+    #[command(flatten)]
+    jobs: Jobs,
     /// Seconds that one test may take.
     #[arg(long, default_value_t = 300)]
     timeout: u64,
@@ -94,17 +93,13 @@ pub(crate) fn run(args: &Args, context: &Context) -> anyhow::Result<ExitStatus> 
     }
 
     let report = Report::new(args.verbose);
-    let jobs = args
-        .jobs
-        .or_else(|| std::thread::available_parallelism().ok())
-        .map_or(1, NonZeroUsize::get);
     report.note(&format!(
         "tests: {total}, programs: {}; each test in a process of its own, at most {} s; {}",
         programs.len(),
         args.timeout,
         oracles_note(oracles.as_deref())
     ))?;
-    let report = run_all(&listed, jobs, limit, oracles.as_deref(), report)?;
+    let report = run_all(&listed, args.jobs.count(), limit, oracles.as_deref(), report)?;
     let report = doc::run(context.root(), &args.package, &doc_tests, report)?;
     report.finish(total)
 }

@@ -1,11 +1,10 @@
 //! Verdicts, and how they are shown.
 
-use std::io::Write as _;
 use std::time::Duration;
 
-use anyhow::Context as _;
 use blockgate_findings::ExitStatus;
 
+use crate::output;
 use crate::test::TestName;
 
 /// Lines of a failed test's output that are shown. Its first lines say what, its last lines say why.
@@ -54,7 +53,7 @@ impl Report {
 
     /// Prints one line.
     pub(crate) fn note(&self, line: &str) -> anyhow::Result<()> {
-        writeln!(std::io::stdout(), "{line}").context("cannot write to standard output")
+        output::line(line)
     }
 
     /// Takes a verdict, and prints it where it is worth a line at once.

@@ -16,6 +16,13 @@ pub struct Tool {
     pub version: ToolkitVersion,
 }
 
+/// The releases of CMake, as major, minor and patch, from which on their series lets `CMAKE_CUDA_ARCHITECTURES` hold
+/// family entries such as `121f`. The later series have it from their first release.
+///
+/// Source: configured with 3.28.3, 3.31.6, 3.31.10, 4.0.0, 4.0.3 and 4.4.5; 4.0.2 is from its release notes. A release
+/// between 3.31.6 and 3.31.10 may have it too.
+pub const CMAKE_WITH_FAMILY: [[u16; 3]; 2] = [[3, 31, 10], [4, 0, 2]];
+
 /// Why something did not build.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Cause {
@@ -170,10 +177,13 @@ impl fmt::Display for Cause {
                 pass.token(),
                 pass.with_scope(Scope::Specific).token()
             ),
-            Self::CMakeTooOld { token } => write!(
-                f,
-                "this CMake refuses `{token}` in CMAKE_CUDA_ARCHITECTURES; 3.31.10, 4.0.3 and later take the `f` suffix"
-            ),
+            Self::CMakeTooOld { token } => {
+                write!(f, "this CMake refuses `{token}` in CMAKE_CUDA_ARCHITECTURES; ")?;
+                for [major, minor, patch] in CMAKE_WITH_FAMILY {
+                    write!(f, "{major}.{minor}.{patch}, ")?;
+                }
+                f.write_str("and later take the `f` suffix")
+            }
             Self::CMakeRefusedList { list } => {
                 write!(f, "CMake refuses `{list}` as CMAKE_CUDA_ARCHITECTURES")
             }

@@ -19,6 +19,8 @@ pub(super) fn diagnose(output: &str, context: &Context) -> Vec<Diagnosis> {
         command: Command::default(),
         open: None,
         found: Vec::new(),
+        errors: 0,
+        failed: None,
         summary: false,
     };
     let mut lines = output.lines().peekable();
@@ -38,10 +40,12 @@ pub(super) fn diagnose(output: &str, context: &Context) -> Vec<Diagnosis> {
             Line::Ptx { file, line, text } => reader.ptx(file, line, text),
             Line::Tool { tool, text } => reader.tool(tool, text),
             Line::Source { file, text } => reader.source(file, text),
+            Line::Failed { object } => reader.failed(object),
+            Line::Step => reader.end_of_failed(),
             Line::Text(text) => reader.text(text),
         }
     }
-    reader.close();
+    reader.end_of_failed();
     if reader.summary && reader.found.is_empty() {
         let source = reader.named_source();
         reader.push(source, context.pass, vec![SUMMARY.to_owned()], other(SUMMARY));
@@ -64,11 +68,25 @@ struct OpenGroup {
     texts: Vec<String>,
 }
 
+/// A command of Ninja's that failed, until the next command begins.
+struct Failed {
+    object: String,
+    /// How many errors there were before it.
+    errors_before: usize,
+    /// How many diagnoses there were before it.
+    found_before: usize,
+    /// The last line that it printed.
+    last_words: String,
+}
+
 struct Reader<'a> {
     context: &'a Context,
     command: Command,
     open: Option<OpenGroup>,
     found: Vec<Diagnosis>,
+    /// How many errors were found, those that only add to a diagnosis too.
+    errors: usize,
+    failed: Option<Failed>,
     /// Whether ptxas gave up, for whatever reason.
     summary: bool,
 }
@@ -100,6 +118,43 @@ impl Reader<'_> {
                 _ => None,
             },
         };
+    }
+
+    fn failed(&mut self, object: &str) {
+        self.end_of_failed();
+        let source = source_of_object(object);
+        // CMake compiles a program of its own to try the compiler, and says itself what that comes to.
+        let is_trial = object.contains("/cmTC_");
+        self.command = Command {
+            source: source.filter(|_| !is_trial),
+            pass: None,
+        };
+        self.failed = (!is_trial).then(|| Failed {
+            object: object.to_owned(),
+            errors_before: self.errors,
+            found_before: self.found.len(),
+            last_words: String::new(),
+        });
+    }
+
+    /// A command that failed without any error that is known has still failed.
+    fn end_of_failed(&mut self) {
+        self.close();
+        let Some(failed) = self.failed.take() else {
+            return;
+        };
+        if self.errors == failed.errors_before {
+            let source = self.named_source().or(Some(failed.object));
+            let message = if failed.last_words.is_empty() {
+                "the command failed and said nothing".to_owned()
+            } else {
+                failed.last_words
+            };
+            let cause = other(&message);
+            self.push(source, self.pass(), vec![message], cause);
+        }
+        // What follows belongs to another command.
+        self.command = Command::default();
     }
 
     fn ptx(&mut self, file: &str, line: &str, text: &str) {
@@ -176,6 +231,7 @@ impl Reader<'_> {
         self.close();
         if text == SUMMARY {
             self.summary = true;
+            self.last_words(text);
             return;
         }
         let (cause, arch) = self.tool_cause(tool, text);
@@ -271,9 +327,12 @@ impl Reader<'_> {
 
     fn cmake(&mut self, headline: &str, quoted_lines: &[&str]) {
         self.close();
-        let quotes_a_compiler = quoted_lines
-            .iter()
-            .any(|quoted| !matches!(line(quoted), Line::Text(_) | Line::CMake | Line::Command(_)));
+        let quotes_a_compiler = quoted_lines.iter().any(|quoted| {
+            matches!(
+                line(quoted),
+                Line::Ptx { .. } | Line::Tool { .. } | Line::Source { .. }
+            )
+        });
         if quotes_a_compiler {
             return;
         }
@@ -302,7 +361,16 @@ impl Reader<'_> {
         self.push(None, None, messages, cause);
     }
 
+    fn last_words(&mut self, text: &str) {
+        if let Some(failed) = &mut self.failed
+            && !text.is_empty()
+        {
+            text.clone_into(&mut failed.last_words);
+        }
+    }
+
     fn text(&mut self, text: &str) {
+        self.last_words(text);
         // PyTorch's extension builder is a front end that many builds go through.
         let token = text
             .split_once("Unknown CUDA arch (")
@@ -332,7 +400,10 @@ impl Reader<'_> {
     }
 
     fn push(&mut self, source: Option<String>, arch: Option<Arch>, messages: Vec<String>, cause: Cause) {
-        let earlier = self.found.iter_mut().find(|other| {
+        self.errors += 1;
+        // Another object is another failure, though its source may have the same name.
+        let start = self.failed.as_ref().map_or(0, |failed| failed.found_before);
+        let earlier = self.found[start..].iter_mut().find(|other| {
             other.source == source && other.arch == arch && (source.is_some() || other.cause == cause)
         });
         match earlier {
@@ -356,6 +427,12 @@ fn other(message: &str) -> Cause {
 
 fn file_name(path: &str) -> &str {
     path.rsplit('/').next().unwrap_or(path)
+}
+
+/// `quantize.cu` of `CMakeFiles/x.dir/src/quantize.cu.o`; nothing for what is linked.
+fn source_of_object(object: &str) -> Option<String> {
+    let object = object.split_ascii_whitespace().next()?;
+    Some(file_name(object).strip_suffix(".o")?.to_owned())
 }
 
 /// The target in `… .target 'sm_120'`. A lower bound, `requires .target sm_89 or higher`, is not one.

@@ -15,6 +15,10 @@ pub(super) enum Line<'a> {
     Source { file: &'a str, text: &'a str },
     /// `CMake Error at FILE:N (…):`
     CMake,
+    /// `FAILED: OBJECT` of Ninja, which then shows the command and what it printed.
+    Failed { object: &'a str },
+    /// `[3/5] …` or `ninja: …`: what a failed command printed is over.
+    Step,
     /// A line that names nvcc and a source: a command that Ninja or Make shows.
     Command(&'a str),
     /// Anything else.
@@ -30,8 +34,11 @@ pub(super) fn line(raw: &str) -> Line<'_> {
     if text.starts_with("CMake Error") {
         return Line::CMake;
     }
-    tool_line(text)
+    failed_line(text)
+        .or_else(|| tool_line(text))
         .or_else(|| source_line(text))
+        .or_else(|| program_line(text))
+        .or_else(|| step_line(text))
         .or_else(|| {
             let names_targets = ["--generate-code", "-gencode", "-arch"]
                 .iter()
@@ -61,6 +68,47 @@ fn tool_line(text: &str) -> Option<Line<'_>> {
 fn leveled(text: &str) -> Option<&str> {
     let rest = LEVELS.iter().find_map(|level| text.strip_prefix(level))?;
     Some(rest.trim_start().strip_prefix(':')?.trim_start())
+}
+
+/// `FAILED: [code=1] OBJECT`; releases of Ninja before 1.13 show no code.
+fn failed_line(text: &str) -> Option<Line<'_>> {
+    let rest = text.strip_prefix("FAILED: ")?.trim();
+    let object = match rest.strip_prefix("[code=").and_then(|rest| rest.split_once(']')) {
+        Some((_, object)) => object.trim(),
+        None => rest,
+    };
+    Some(Line::Failed { object })
+}
+
+fn step_line(text: &str) -> Option<Line<'_>> {
+    let counter = text.strip_prefix('[').and_then(|rest| rest.split_once("] "));
+    let counts = counter
+        .and_then(|(counter, _)| counter.split_once('/'))
+        .is_some_and(|(done, total)| is_number(done) && is_number(total));
+    (counts || text.starts_with("ninja: ")).then_some(Line::Step)
+}
+
+/// `c++: fatal error: TEXT`, `collect2: error: TEXT`, `ninja: error: TEXT`, and every line of a linker that is no
+/// warning: a program that names itself and no place in a source.
+fn program_line(text: &str) -> Option<Line<'_>> {
+    const LINKERS: [&str; 6] = ["ld", "ld.bfd", "ld.gold", "ld.lld", "lld", "mold"];
+    let (program, rest) = text.split_once(": ")?;
+    if program.is_empty() || program.contains(|c: char| c.is_whitespace() || c == '(') {
+        return None;
+    }
+    let tool = program.rsplit('/').next().unwrap_or(program);
+    let message = ["fatal error", "internal compiler error", "error", "fatal"]
+        .iter()
+        .find_map(|level| rest.strip_prefix(level)?.strip_prefix(':'));
+    if let Some(message) = message {
+        return Some(Line::Tool {
+            tool,
+            text: message.trim_start(),
+        });
+    }
+    // `in function` only introduces the next line.
+    let is_error = LINKERS.contains(&tool) && !rest.starts_with("warning") && !rest.ends_with("':");
+    is_error.then_some(Line::Tool { tool, text: rest })
 }
 
 fn source_line(text: &str) -> Option<Line<'_>> {
@@ -164,6 +212,42 @@ mod tests {
                 },
             ),
             ("CMake Error at CMakeLists.txt:2 (project):", Line::CMake),
+            (
+                "c++: fatal error: Killed signal terminated program cc1plus",
+                Line::Tool {
+                    tool: "c++",
+                    text: "Killed signal terminated program cc1plus",
+                },
+            ),
+            (
+                "collect2: error: ld returned 1 exit status",
+                Line::Tool {
+                    tool: "collect2",
+                    text: "ld returned 1 exit status",
+                },
+            ),
+            (
+                "/usr/bin/ld: cannot find -lcudart_static",
+                Line::Tool {
+                    tool: "ld",
+                    text: "cannot find -lcudart_static",
+                },
+            ),
+            (
+                "/usr/bin/ld: warning: x.o: missing .note.GNU-stack section",
+                Line::Text("/usr/bin/ld: warning: x.o: missing .note.GNU-stack section"),
+            ),
+            (
+                "ninja: error: loading 'build.ninja': No such file or directory",
+                Line::Tool {
+                    tool: "ninja",
+                    text: "loading 'build.ninja': No such file or directory",
+                },
+            ),
+            ("ninja: build stopped: subcommand failed.", Line::Step),
+            ("[3/5] Building CUDA object x.cu.o", Line::Step),
+            ("FAILED: [code=255] d/x.cu.o", Line::Failed { object: "d/x.cu.o" }),
+            ("FAILED: d/x.cpp.o", Line::Failed { object: "d/x.cpp.o" }),
             (
                 "1 error detected in the compilation of \"gates.cu\".",
                 Line::Text("1 error detected in the compilation of \"gates.cu\"."),

@@ -11,7 +11,7 @@ mod lines;
 use crate::arch::Arch;
 use crate::version::ToolkitVersion;
 
-pub use cause::{Cause, Tool};
+pub use cause::{CMAKE_WITH_FAMILY, Cause, Tool};
 
 /// What the caller knows about the run whose output is read.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -171,6 +171,46 @@ fn an_unknown_modifier_names_what_a_later_release_added() {
     }
 }
 
+// A failure that no table explains must not hide behind one that it does.
+#[test]
+fn every_object_that_failed_has_a_diagnosis() {
+    let log = "\
+[1/4] Building CUDA object CMakeFiles/m.dir/two.cu.o
+FAILED: [code=1] CMakeFiles/m.dir/two.cu.o
+/opt/cuda/bin/nvcc \"--generate-code=arch=compute_121f,code=[sm_121f]\" -c /src/two.cu -o CMakeFiles/m.dir/two.cu.o
+/src/two.cu(10): error: identifier \"to_fp4\" is undefined
+[2/4] Building CXX object CMakeFiles/m.dir/status.cpp.o
+FAILED: CMakeFiles/m.dir/status.cpp.o
+/usr/bin/c++ -O3 -c /src/status.cpp -o CMakeFiles/m.dir/status.cpp.o
+c++: fatal error: Killed signal terminated program cc1plus
+compilation terminated.
+[3/4] Building CUDA object CMakeFiles/m.dir/three.cu.o
+FAILED: CMakeFiles/m.dir/three.cu.o
+/opt/cuda/bin/nvcc \"--generate-code=arch=compute_121f,code=[sm_121f]\" -c /src/three.cu -o CMakeFiles/m.dir/three.cu.o
+Killed
+[4/4] Linking CXX executable tool
+FAILED: tool
+: && /usr/bin/c++ x.o -o tool && :
+/usr/bin/ld: x.o: in function `main':
+x.cpp:(.text+0x5): undefined reference to `missing'
+collect2: error: ld returned 1 exit status
+FAILED: CMakeFiles/m.dir/four.cu.o
+ninja: build stopped: cannot make progress due to previous errors.
+ninja: error: writing to build log: No space left on device
+";
+    let mut out = String::new();
+    write_diagnoses(&mut out, &diagnose(log, &context("13.0", None)));
+    expect![[r#"
+          two.cu 121f gate-mismatch: gate mismatch: in the pass for `121f` the caller wants `to_fp4`, which is not defined there; a family target defines __CUDA_ARCH_FAMILY_SPECIFIC__ and not __CUDA_ARCH_SPECIFIC__, so gate both sides by one macro or build `121a` (1 messages, 0 further)
+          status.cpp - other: c++: Killed signal terminated program cc1plus (1 messages, 0 further)
+          three.cu 121f other: Killed (1 messages, 0 further)
+          - - other: collect2: ld returned 1 exit status (1 messages, 0 further)
+          four.cu - other: the command failed and said nothing (1 messages, 0 further)
+          - - other: ninja: writing to build log: No space left on device (1 messages, 0 further)
+    "#]]
+    .assert_eq(&out);
+}
+
 // An undefined identifier is a gate mismatch in a family pass only.
 #[test]
 fn other_undefined_identifiers_stay_what_they_are() {

@@ -148,7 +148,7 @@ fn a_found_toolkit_knows_its_libraries_its_assembler_and_its_options() {
     machine.cuda_program("home/bin/nvcc", "12.6.85");
     machine.cuda_program("home/bin/ptxas", "12.4.131");
     machine.write("home/lib64/libcudart_static.a", "");
-    machine.script("bin/g++", "exit 0");
+    machine.script("bin/g++", "echo 'g++ 12.2.0'");
     machine.script("bin/cmake", "echo 'cmake version 4.0.3'");
     machine.script("bin/ninja", "echo 1.13.0");
     std::os::unix::fs::symlink(machine.path("home/bin/nvcc"), machine.path("bin/nvcc")).unwrap();
@@ -188,6 +188,13 @@ fn a_missing_compiler_names_its_package() {
     assert!(matches!(error, ToolkitError::Missing(Missing::CxxCompiler)));
     assert!(error.to_string().contains("apt install g++"));
 
+    machine.script("bin/g++", "exit 0");
+    let error = BuildTools::obtain(ListNeeds::Ordinary, &machine.provisioner()).unwrap_err();
+    assert!(
+        error.to_string().ends_with("g++ does not say its version"),
+        "{error}"
+    );
+
     let places = Places {
         cxx: Some("ccache g++".into()),
         ..machine.places()
@@ -202,12 +209,12 @@ fn devices_are_what_the_driver_says() {
     let devices = |body: &str| {
         machine.script("bin/nvidia-smi", body);
         attached_devices(&machine.places()).map(|devices| {
-            let tokens: Vec<String> = devices.iter().map(|arch| arch.token().to_string()).collect();
-            tokens.join(",")
+            let names: Vec<String> = devices.iter().map(ToString::to_string).collect();
+            names.join(",")
         })
     };
-    assert_eq!(devices("echo 12.1").unwrap(), "121");
-    assert_eq!(devices("echo 12.0; echo 12.1").unwrap(), "120,121");
+    assert_eq!(devices("echo 12.1").unwrap(), "12.1");
+    assert_eq!(devices("echo 12.0; echo 12.1").unwrap(), "12.0,12.1");
     let error = devices("echo 'NVIDIA-SMI has failed'; exit 9").unwrap_err();
     assert!(error.to_string().contains("NVIDIA-SMI has failed"), "{error}");
     let error = devices("echo '[Not Supported]'").unwrap_err();

@@ -198,7 +198,7 @@ fn what_python_lacks_is_named_with_its_package() {
 #[test]
 fn an_old_cmake_is_replaced_and_the_reason_given() {
     let machine = Machine::new();
-    machine.script("bin/g++", "exit 0");
+    machine.script("bin/g++", "echo 'g++ 12.2.0'");
     machine.script("bin/ninja", "echo 1.11.1");
     machine.script("bin/cmake", "echo 'cmake version 3.31.6'");
     machine.python(
