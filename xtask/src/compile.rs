@@ -14,7 +14,6 @@ use blockgate_toolkit::process::{Finished, Outcome, run_bounded};
 use blockgate_toolkit::{BuildTools, ChildEnvironment, ListNeeds, Toolkit, process};
 
 use crate::context::Context;
-use crate::e2m1;
 use crate::output::note;
 use crate::toolkit::{provisioner, unreadable};
 
@@ -257,7 +256,11 @@ fn facts(inspection: &Inspection) -> Facts {
                 .map(|(name, count)| (name.to_owned(), count))
                 .collect()
         }),
-        e2m1: counted.then(|| named(e2m1::is_conversion).map(|(_, count)| count).sum()),
+        e2m1: counted.then(|| {
+            named(blockgate_fatbin::converts_to_e2m1)
+                .map(|(_, count)| count)
+                .sum()
+        }),
         code_bytes: inspection.kernels.iter().map(|kernel| kernel.code_bytes).sum(),
     }
 }

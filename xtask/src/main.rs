@@ -15,7 +15,6 @@ mod ci;
 mod compile;
 mod context;
 mod docs;
-mod e2m1;
 mod gates;
 mod hash;
 mod jobs;

@@ -80,6 +80,11 @@ fn count(index: usize, expectation: &Expectation, files: &[FileReport]) -> Resul
             mnemonic: pattern,
             arch,
         } => {
+            if !blockgate_fatbin::can_name(|name| pattern.is_match(name)) {
+                return Err(
+                    "no mnemonic is spelled like that here: modifiers are told of F2FP alone".to_owned(),
+                );
+            }
             let asked = |image: &ImageReport| {
                 let in_scope = |found: Arch| arch.as_ref().is_none_or(|pattern| pattern.matches(found));
                 image.kind != ImageKind::Ptx && image.arch.is_none_or(in_scope)
@@ -87,7 +92,7 @@ fn count(index: usize, expectation: &Expectation, files: &[FileReport]) -> Resul
             images()
                 .filter(|image| asked(image))
                 .try_fold(0, |sum: u64, image| {
-                    if image.instructions.is_none() {
+                    if image.instructions.is_none() || !image.mnemonics_known {
                         return Err(format!("instructions of {} cannot be counted", describe(image)));
                     }
                     let matching = image

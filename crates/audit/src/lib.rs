@@ -19,6 +19,3 @@ pub use evaluate::{Evaluation, Outcome};
 pub use mapped::Bytes;
 pub use report::{FileReport, ImageReport, KernelReport, Report};
 pub use run::{NoProgress, Options, Progress, audit};
-
-/// The converter's mnemonic as SASS spells it, as a regular expression: E2M1 from any source type.
-pub const E2M1_CONVERSION: &str = r"^F2FP\.SATFINITE(\.RELU)?\.E2M1\.";

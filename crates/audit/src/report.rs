@@ -103,6 +103,8 @@ pub struct ImageReport {
     pub instructions: Option<u64>,
     /// Instructions by mnemonic.
     pub sass: Histogram,
+    /// Whether a mnemonic that `sass` does not have is not in the image either.
+    pub mnemonics_known: bool,
     /// Code sections by kernel, where they were asked for.
     pub kernels: Vec<KernelReport>,
     /// Matches of each `ptx_text` expectation, by its position in the options.
@@ -121,6 +123,11 @@ impl FileReport {
 }
 
 impl ImageReport {
+    /// How many instructions convert to E2M1; `None` where that cannot be told.
+    pub fn e2m1_conversions(&self) -> Option<u64> {
+        (self.instructions.is_some() && self.mnemonics_known).then(|| self.sass.e2m1_conversions())
+    }
+
     /// Whether it is machine code.
     pub fn is_cubin(&self) -> bool {
         self.kind == ImageKind::Cubin

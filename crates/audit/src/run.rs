@@ -286,6 +286,7 @@ fn inspect(image: &Image<'_>, external: Option<&Arc<str>>, options: &Options) ->
         kernel_count: None,
         instructions: None,
         sass: blockgate_fatbin::Histogram::default(),
+        mnemonics_known: false,
         kernels: Vec::new(),
         ptx_matches: vec![None; options.expectations.len()],
     };
@@ -314,6 +315,7 @@ fn inspect(image: &Image<'_>, external: Option<&Arc<str>>, options: &Options) ->
             });
             row.instructions = inspection.instructions;
             row.sass = inspection.sass;
+            row.mnemonics_known = inspection.mnemonics_known;
             if options.kernels {
                 row.kernels = inspection
                     .kernels

@@ -33,7 +33,7 @@ pub struct Args {
     /// Count instructions whose mnemonic this finds a match in.
     ///
     /// Mnemonics are base names (`LDG`, `HMMA`); conversions (`F2FP`) have all their modifiers.
-    #[arg(long, value_name = "REGEX")]
+    #[arg(long, value_name = "REGEX", value_parser = parse_mnemonic)]
     sass: Vec<Regex>,
 
     /// Count instructions of every mnemonic.
@@ -90,6 +90,16 @@ pub fn run(args: &Args) -> anyhow::Result<ExitStatus> {
         Format::Human => render::human(out, &report, &human),
     })?;
     Ok(report.status(args.strict))
+}
+
+/// A pattern that finds no name at all would be answered with 0 for any file.
+fn parse_mnemonic(text: &str) -> Result<Regex, String> {
+    let pattern = Regex::new(text).map_err(|error| error.to_string())?;
+    if blockgate_fatbin::can_name(|name| pattern.is_match(name)) {
+        Ok(pattern)
+    } else {
+        Err("no mnemonic is spelled like that here: modifiers are told of F2FP alone".to_owned())
+    }
 }
 
 fn parse_expectation(text: &str) -> Result<Expectation, String> {

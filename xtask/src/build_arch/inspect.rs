@@ -12,7 +12,6 @@ use regex::Regex;
 
 use super::facts::{CensusRow, Evaluated};
 use super::record::Record;
-use crate::e2m1;
 
 /// Which mnemonics summaries always count: the conversions between packed floating-point types.
 const CONVERSIONS: &str = "^F2FP";
@@ -104,7 +103,7 @@ fn census(totals: &Totals) -> Vec<CensusRow> {
                 arch,
                 cubins: Totals::count(&totals.cubins, arch),
                 ptx: Totals::count(&totals.ptx, arch),
-                conversions: counted.then(|| totals.sass_count(arch, e2m1::is_conversion)),
+                conversions: counted.then(|| totals.sass_count(arch, blockgate_fatbin::converts_to_e2m1)),
             }
         })
         .collect()

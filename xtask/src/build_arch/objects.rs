@@ -9,7 +9,6 @@ use blockgate_kernels::Source;
 use super::cmake::Compilation;
 use super::facts::{Digest, ImageFacts, KernelFacts, ObjectFacts};
 use crate::context::StatusError;
-use crate::e2m1;
 use crate::hash::sha256;
 
 /// Each of `sources` with its object, out of `archives`: their members are what ships.
@@ -131,7 +130,7 @@ fn image_facts(image: &Image<'_>, limits: &Limits) -> Result<ImageFacts, String>
                 kernel
                     .sass
                     .iter()
-                    .filter(|(mnemonic, _)| e2m1::is_conversion(mnemonic))
+                    .filter(|(mnemonic, _)| blockgate_fatbin::converts_to_e2m1(mnemonic))
                     .map(|(_, count)| count)
                     .sum()
             }),

@@ -6,7 +6,6 @@ use blockgate_audit::render::{bytes, count, signed_bytes};
 use serde_json::Value;
 
 use crate::context::Context;
-use crate::e2m1;
 
 /// A table in a page: what stands between `<!-- table: NAME -->` and `<!-- end -->`.
 struct Table {
@@ -142,7 +141,7 @@ fn conversions(sass: &Value) -> u64 {
         .into_iter()
         .flatten()
         .flat_map(|(_, mnemonics)| mnemonics.as_object().into_iter().flatten())
-        .filter(|(mnemonic, _)| e2m1::is_conversion(mnemonic))
+        .filter(|(mnemonic, _)| blockgate_fatbin::converts_to_e2m1(mnemonic))
         .filter_map(|(_, number)| number.as_u64())
         .sum()
 }

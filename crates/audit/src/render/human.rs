@@ -4,16 +4,14 @@ use std::collections::BTreeMap;
 use std::io::{self, Write};
 
 use blockgate_arch::Arch;
-use blockgate_fatbin::{Histogram, ImageKind};
+use blockgate_fatbin::ImageKind;
 use blockgate_findings::Severity;
 use blockgate_findings::render::{Palette, printable};
 use comfy_table::{CellAlignment, ContentArrangement, Table, presets};
-use regex::Regex;
 
 use super::demangle::demangled;
 use super::json::Mnemonics;
 use super::units::{bytes, count};
-use crate::E2M1_CONVERSION;
 use crate::census::Totals;
 use crate::evaluate::Outcome;
 use crate::report::{FileReport, ImageReport, Report};
@@ -109,7 +107,6 @@ fn write_file(out: &mut dyn Write, file: &FileReport, options: &HumanOptions) ->
 
 /// One row per architecture and kind: cubins first, then PTX, then what can only be listed.
 fn census_table(file: &FileReport, options: &HumanOptions) -> Table {
-    let conversion = Regex::new(E2M1_CONVERSION).expect("the pattern is a constant that tests compile");
     let mut rows: BTreeMap<RowKey, Row> = BTreeMap::new();
     for image in file.images.iter().filter(|image| image.counted) {
         let key = RowKey {
@@ -118,7 +115,7 @@ fn census_table(file: &FileReport, options: &HumanOptions) -> Table {
             name: image.arch.map_or_else(|| "?".to_owned(), |arch| arch.to_string()),
             kind_name: image.kind.as_str(),
         };
-        rows.entry(key).or_default().add(image, &conversion);
+        rows.entry(key).or_default().add(image);
     }
     let mut table = Table::new();
     table
@@ -181,15 +178,12 @@ impl Default for Row {
 }
 
 impl Row {
-    fn add(&mut self, image: &ImageReport, conversion: &Regex) {
+    fn add(&mut self, image: &ImageReport) {
         let sum = |total: Option<u64>, part: Option<u64>| Some(total? + part?);
-        let conversions = image
-            .instructions
-            .map(|_| matching(&image.sass, |mnemonic| conversion.is_match(mnemonic)));
         self.images += 1;
         self.kernels = sum(self.kernels, image.kernel_count);
         self.instructions = sum(self.instructions, image.instructions);
-        self.conversions = sum(self.conversions, conversions);
+        self.conversions = sum(self.conversions, image.e2m1_conversions());
         self.stored_bytes += image.stored_bytes;
         self.size_bytes = sum(self.size_bytes, image.size_bytes);
     }
@@ -202,14 +196,6 @@ fn kind_rank(image: &ImageReport) -> u8 {
         ImageKind::LtoIr => 2,
         ImageKind::Unknown(_) => 3,
     }
-}
-
-fn matching(histogram: &Histogram, accepts: impl Fn(&str) -> bool) -> u64 {
-    histogram
-        .iter()
-        .filter(|(mnemonic, _)| accepts(mnemonic))
-        .map(|(_, number)| number)
-        .sum()
 }
 
 /// One row per mnemonic that was asked for, one column per architecture; absent means zero and is printed as 0.
@@ -294,29 +280,4 @@ fn write_expectations(out: &mut dyn Write, report: &Report, palette: Palette) ->
         }
     }
     Ok(())
-}
-
-#[cfg(test)]
-mod tests {
-    use regex::Regex;
-
-    use crate::E2M1_CONVERSION;
-
-    #[test]
-    fn the_conversion_pattern_takes_every_source_type_and_no_unpacking() {
-        let conversion = Regex::new(E2M1_CONVERSION).unwrap();
-        for mnemonic in [
-            "F2FP.SATFINITE.E2M1.F32.PACK_AB_MERGE_C",
-            "F2FP.SATFINITE.RELU.E2M1.F32.PACK_AB_MERGE_C.RS",
-            "F2FP.SATFINITE.E2M1.BF16.UNPACK_B_MERGE_C",
-        ] {
-            assert!(conversion.is_match(mnemonic), "{mnemonic}");
-        }
-        for mnemonic in [
-            "F2FP.F16.E2M1.UNPACK_B",
-            "F2FP.SATFINITE.E2M3.F32.PACK_AB_MERGE_C",
-        ] {
-            assert!(!conversion.is_match(mnemonic), "{mnemonic}");
-        }
-    }
 }
