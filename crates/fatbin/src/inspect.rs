@@ -51,7 +51,7 @@ pub struct Inspection {
     pub sass: Histogram,
     /// Whether a mnemonic that [`Inspection::sass`] does not have is not in the image either. False for machine code
     /// of an architecture whose opcodes have no known names, or whose instructions are not counted (sm_50 to sm_62):
-    /// there a count of 0 is no answer. True where there is no machine code.
+    /// there a count of 0 is no answer. False for an image of unknown kind too. True where there is no machine code.
     pub mnemonics_known: bool,
     /// What the text of PTX says.
     pub ptx: Option<PtxFacts>,
@@ -134,7 +134,7 @@ impl Image<'_> {
             kernels: Vec::new(),
             instructions: None,
             sass: Histogram::default(),
-            mnemonics_known: true,
+            mnemonics_known: !matches!(self.kind, ImageKind::Unknown(_)),
             ptx: None,
             defects: Vec::new(),
         }

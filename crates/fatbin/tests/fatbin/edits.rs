@@ -50,7 +50,7 @@ const EDITS: [Edit; 18] = [
         file: "edge/z_base.fatbin",
         at: ENTRY,
         bytes: &[0x40, 0],
-        expected: "unknown sm_121a",
+        expected: "unknown sm_121a, mnemonics unknown",
         lost: 0,
     },
     Edit {
