@@ -19,6 +19,7 @@ mod e2m1;
 mod gates;
 mod hash;
 mod jobs;
+mod measured;
 mod output;
 mod probe;
 mod real_artifacts;
