@@ -12,6 +12,8 @@ mod audit_fatbin;
 mod bench;
 mod build_arch;
 mod ci;
+#[cfg(test)]
+mod codec;
 mod compile;
 mod context;
 mod docs;
