@@ -5,6 +5,7 @@
 
 mod audit;
 
+use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
 use blockgate_findings::ExitStatus;
@@ -46,6 +47,8 @@ struct Record {
     measured_at_utc: String,
     machine: String,
     rounds: u16,
+    /// The peers' versions.
+    tools: BTreeMap<&'static str, String>,
     inputs: Vec<Input>,
     rows: Vec<Row>,
 }

@@ -12,12 +12,15 @@ mod audit_fatbin;
 mod bench;
 mod build_arch;
 mod ci;
+#[cfg(test)]
+mod codec;
 mod compile;
 mod context;
 mod docs;
 mod gates;
 mod hash;
 mod jobs;
+mod measured;
 mod output;
 mod probe;
 mod real_artifacts;

@@ -1,3 +1,5 @@
+/* The tables and formulas of the next comment keep their lines. */
+/* clang-format off */
 /*
  * C interface of the Blockgate CUDA kernels.
  *
@@ -22,11 +24,13 @@
  * Quantization rule, the same bits on every architecture, through the hardware conversion or through integer code:
  *   amax    = max |x| of the group in f32; NaN is ignored
  *   nvfp4   : enc = f32(2688 / global_amax), or 1 without a global scale; scale = E4M3(f32(f32(amax / 6) * enc))
- *   mx      : scale = 2^ceil(log2(f32(amax / 6))) (mxfp8: 448), clamped to [2^-127, 2^127]; an infinite amax gives
- * 0xff code    = round-to-nearest-even, saturating, of f32(x * f32(enc / scale)); the sign of zero is kept; NaN gives
- * +6 (mxfp8: 0x7f) A group of zeros has scale byte 0x00. Under nvfp4 its reciprocal is infinite, so its codes are 7,
- * which decode to 0.
+ *   mx      : scale = 2^ceil(log2(f32(amax / 6))) (mxfp8: 448), clamped to [2^-127, 2^127]; an infinite amax
+ *             gives 0xff
+ *   code    = round-to-nearest-even, saturating, of f32(x * f32(enc / scale)); the sign of zero is kept; NaN gives +6
+ *             (mxfp8: 0x7f)
+ * A group of zeros has scale byte 0x00. Under nvfp4 its reciprocal is infinite, so its codes are 7, which decode to 0.
  */
+/* clang-format on */
 #ifndef BLOCKGATE_KERNELS_H
 #define BLOCKGATE_KERNELS_H
 
@@ -152,6 +156,10 @@ blockgate_status blockgate_quantize_dequantize(blockgate_format format, blockgat
  * BLOCKGATE_STOCHASTIC_UNAVAILABLE where the loaded image has none. Scales are rounded as ever. Eight random bits per
  * element come from Philox4x32-10 with key `seed` and counter {c low, c high, offset low, offset high} for the c-th
  * run of eight elements of x: output word 0 serves elements 0 to 3 of the run, word 1 elements 4 to 7.
+ *
+ * The first call on a device asks the image what it has, like blockgate_quantize_image: it allocates on the device,
+ * launches on the legacy default stream and waits for it, so it must not be made while a stream is being captured. Call
+ * blockgate_quantize_image once before to have it behind you.
  */
 blockgate_status blockgate_quantize_stochastic(blockgate_format format, blockgate_dtype dtype, const void *x,
                                                int64_t rows, int64_t columns, const float *global_amax, uint64_t seed,

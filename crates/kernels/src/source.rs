@@ -159,7 +159,7 @@ mod tests {
 
     const CMAKE: &str = include_str!("../CMakeLists.txt");
 
-    /// The text of every source, and whether it is a kernel source.
+    /// Every source by its file name, with its text.
     const TEXTS: &[(&str, &str)] = &[
         ("quantize.cu", include_str!("quantize.cu")),
         ("dequantize.cu", include_str!("dequantize.cu")),

@@ -3,16 +3,23 @@
 use std::ffi::OsString;
 use std::process::Command;
 
-/// Variables that a build would take compiler flags or targets from. A build that is compared with another
-/// must not depend on who runs it.
+/// Variables that a build would take compiler flags, targets, headers or another host compiler from. A build that is
+/// compared with another must not depend on who runs it.
+///
+/// `CMAKE_CUDA_COMPILER_LAUNCHER` and its like for other languages stay: a launcher such as ccache gives what the
+/// compiler would give, and whoever set it wants its speed here too.
 const CLEARED: &[&str] = &[
     "NVCC_PREPEND_FLAGS",
     "NVCC_APPEND_FLAGS",
+    "NVCC_CCBIN",
     "CUDAFLAGS",
     "CUDAARCHS",
     "CFLAGS",
     "CXXFLAGS",
     "LDFLAGS",
+    "CPATH",
+    "C_INCLUDE_PATH",
+    "CPLUS_INCLUDE_PATH",
     "CMAKE_GENERATOR",
     "CMAKE_TOOLCHAIN_FILE",
 ];

@@ -1,17 +1,19 @@
 //! The full audit against mere decompression, and the listing against NVIDIA's.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
 use anyhow::Context as _;
 use blockgate_audit::{Bytes, NoProgress, Options};
 use blockgate_fatbin::{Compression, Limits};
-use blockgate_toolkit::Oracles;
+use blockgate_toolkit::{Oracles, read_version};
 use rayon::prelude::*;
 
 use super::{Input, Record, compare};
-use crate::context::Context;
+use crate::context::{Context, StatusError};
 use crate::hash;
+use crate::measured;
 use crate::real_artifacts;
 use crate::toolkit::{provisioner, unreadable};
 
@@ -19,7 +21,11 @@ pub(super) fn run(context: &Context, rounds: u16) -> anyhow::Result<Record> {
     let path = real_artifacts::ARTIFACTS[0].fetch(context)?;
     let bytes = Bytes::open(&path)?;
     let payloads = payloads(&bytes)?;
-    let oracles = Oracles::obtain(&provisioner(context)).map_err(unreadable)?;
+    let provisioner = provisioner(context);
+    let oracles = Oracles::obtain(&provisioner).map_err(unreadable)?;
+    let cuobjdump_version = read_version(&oracles.cuobjdump, provisioner.places().query_limits)
+        .map_err(|error| StatusError::unreadable(format!("cuobjdump: {error}")))?
+        .version;
     let threads = rayon::current_num_threads();
     let rows = vec![
         compare(
@@ -31,7 +37,7 @@ pub(super) fn run(context: &Context, rounds: u16) -> anyhow::Result<Record> {
         )?,
         compare(
             "list libmlx.so",
-            "cuobjdump 13.5 -lelf",
+            &format!("cuobjdump {} -lelf", cuobjdump_version.release()),
             rounds,
             || audit(&path, true),
             || cuobjdump(&oracles.cuobjdump, &path),
@@ -39,9 +45,13 @@ pub(super) fn run(context: &Context, rounds: u16) -> anyhow::Result<Record> {
     ];
     Ok(Record {
         schema: "blockgate.bench/1",
-        measured_at_utc: jiff::Timestamp::now().strftime("%Y-%m-%dT%H:%M:%SZ").to_string(),
-        machine: machine(),
+        measured_at_utc: measured::now_utc(),
+        machine: measured::machine(),
         rounds,
+        tools: BTreeMap::from([
+            ("cuobjdump", cuobjdump_version.to_string()),
+            ("zstd", zstd_version()),
+        ]),
         inputs: vec![Input {
             name: "libmlx.so of mlx-cuda-13 0.32.4".to_owned(),
             size: bytes.len() as u64,
@@ -110,15 +120,8 @@ fn cuobjdump(program: &Path, path: &Path) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// The processor and how many threads it gives us.
-fn machine() -> String {
-    let info = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
-    let model = info
-        .lines()
-        .find_map(|line| line.strip_prefix("model name"))
-        .map_or("unknown processor", |rest| {
-            rest.trim_start_matches([' ', '\t', ':'])
-        });
-    let threads = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
-    format!("{model}, {threads} threads")
+/// 1.5.7 of the number 10507.
+fn zstd_version() -> String {
+    let number = zstd::zstd_safe::version_number();
+    format!("{}.{}.{}", number / 10_000, number / 100 % 100, number % 100)
 }

@@ -268,9 +268,83 @@ impl Log {
 
 #[cfg(test)]
 mod tests {
-    use std::path::Path;
+    use std::path::{Path, PathBuf};
 
-    use super::Compilation;
+    use blockgate_arch::ToolkitVersion;
+    use blockgate_toolkit::{BuildTools, CMakeVersion, Toolkit, ToolkitSource};
+
+    use super::{Build, Compilation, Ended, Progress, Stopped};
+
+    /// A build whose CMake only makes the file that it must, and whose Ninja is this shell script.
+    #[cfg(unix)]
+    fn build(folder: &Path, ninja: &str) -> anyhow::Result<Ended> {
+        use std::os::unix::fs::PermissionsExt as _;
+        let script = |name: &str, body: &str| -> PathBuf {
+            let path = folder.join(name);
+            std::fs::write(&path, format!("#!/bin/sh\n{body}\n")).unwrap();
+            std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755)).unwrap();
+            path
+        };
+        let tools = BuildTools {
+            // The fourth argument is the build folder.
+            cmake: script("cmake", ": > \"$4/build.ninja\""),
+            cmake_version: CMakeVersion {
+                major: 4,
+                minor: 4,
+                patch: 5,
+            },
+            ninja: script("ninja", ninja),
+            cxx: PathBuf::from("g++"),
+            cxx_version: "g++ 12.2.0".to_owned(),
+            installed_because: None,
+        };
+        let toolkit = Toolkit {
+            nvcc: folder.join("nvcc"),
+            version: ToolkitVersion::new(13, 0),
+            source: ToolkitSource::Provisioned,
+            library_folder: None,
+        };
+        Build {
+            source: folder,
+            folder: &folder.join("build"),
+            definitions: Vec::new(),
+            toolkit: &toolkit,
+            tools: &tools,
+            jobs: 1,
+        }
+        .run(&Progress::stderr())
+    }
+
+    #[test]
+    #[cfg(unix)]
+    fn only_a_fresh_folder_has_every_object_compiled() {
+        let folder = tempfile::tempdir().unwrap();
+        let ended = build(folder.path(), "echo '[1/1] x'").unwrap();
+        assert!(ended.succeeded && ended.all_compiled, "{}", ended.log);
+        let ended = build(folder.path(), "echo 'ninja: no work to do.'").unwrap();
+        assert!(ended.succeeded && !ended.all_compiled, "{}", ended.log);
+        super::wipe(&folder.path().join("build")).unwrap();
+        assert!(build(folder.path(), "exit 0").unwrap().all_compiled);
+    }
+
+    #[test]
+    #[cfg(unix)]
+    fn a_build_that_was_stopped_is_no_failure_of_the_list() {
+        let folder = tempfile::tempdir().unwrap();
+        let failed = build(
+            folder.path(),
+            "echo 'ninja: build stopped: subcommand failed.'; exit 1",
+        );
+        assert!(!failed.unwrap().succeeded);
+        for stopped in [
+            "echo 'ninja: build stopped: interrupted by user.'; exit 2",
+            "exit 130",
+            "kill -9 $$",
+        ] {
+            let error = build(folder.path(), stopped).err().unwrap();
+            assert!(error.is::<Stopped>(), "{stopped}: {error:#}");
+        }
+    }
 
     #[test]
     fn sources_are_named_by_their_place() {

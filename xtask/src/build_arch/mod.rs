@@ -42,7 +42,8 @@ use self::progress::Progress;
 use self::project::Project;
 use crate::context::{Context, StatusError, publish};
 use crate::jobs::Jobs;
-use crate::output::print;
+use crate::measured;
+use crate::output::{note, print};
 
 /// Build every architecture list, audit the result, and compare.
 ///
@@ -88,6 +89,10 @@ pub(crate) struct Args {
     /// Compile everything again instead of what changed.
     #[arg(long)]
     fresh: bool,
+
+    /// Write docs/records/build-arch.json, which the table in the README is rendered from.
+    #[arg(long, conflicts_with_all = ["lists", "source", "lists_folder"])]
+    record: bool,
 }
 
 pub(crate) fn run(args: &Args, context: &Context) -> anyhow::Result<ExitStatus> {
@@ -146,7 +151,7 @@ pub(crate) fn run(args: &Args, context: &Context) -> anyhow::Result<ExitStatus> 
         let row = build_one(&run, list, tools, &rows).with_context(|| format!("building {}", list.name))?;
         rows.push(row);
     }
-    drop(progress);
+    progress.clear();
 
     let mut document = Vec::new();
     summary::write(&mut document, &rows)?;
@@ -155,8 +160,30 @@ pub(crate) fn run(args: &Args, context: &Context) -> anyhow::Result<ExitStatus> 
         Format::Human => table::write(out, &rows),
         Format::Json => out.write_all(&document),
     })?;
-    Ok(exit_status(&rows))
+    let status = exit_status(&rows);
+    if args.record {
+        if status != ExitStatus::Clean {
+            note("nothing was recorded, because not everything holds");
+            return Ok(status);
+        }
+        let circumstances = summary::Circumstances {
+            measured_at_utc: measured::now_utc(),
+            machine: measured::machine(),
+            sources_sha256: run.sources_sha256,
+            lists_sha256: selected
+                .iter()
+                .map(|list| (list.name.clone(), record::list_digest(list)))
+                .collect(),
+        };
+        let mut kept = Vec::new();
+        summary::write_kept(&mut kept, &rows, &circumstances)?;
+        publish(&context.root().join(RECORD), &kept)?;
+    }
+    Ok(status)
 }
+
+/// Where `--record` writes, relative to the workspace.
+const RECORD: &str = "docs/records/build-arch.json";
 
 fn project_of(args: &Args, context: &Context) -> anyhow::Result<Project> {
     let (Some(source), Some(arch_var), Some(artifact)) = (&args.source, &args.arch_var, &args.artifact)

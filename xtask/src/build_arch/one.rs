@@ -220,6 +220,10 @@ fn check(
 
     // The audit goes first and comes back last, so that one that is there belongs to the archives beside it.
     leftovers::remove(&audit_path)?;
+    let gone = |path: &&Path| !artifacts.iter().any(|artifact| artifact == path);
+    for path in previous.iter().flat_map(Record::published).filter(gone) {
+        leftovers::remove(&folder.join(path))?;
+    }
     for (path, bytes) in published.iter().zip(&contents) {
         publish(path, bytes)?;
     }

@@ -44,6 +44,11 @@ impl Progress {
         self.bar.set_message(detail.to_owned());
     }
 
+    /// Takes the bar away, so that the results stand alone.
+    pub(crate) fn clear(&self) {
+        self.bar.finish_and_clear();
+    }
+
     /// A line that stays.
     pub(crate) fn note(&self, line: &str) {
         self.bar.suspend(|| {

@@ -8,7 +8,7 @@ use std::io::{self, Write};
 use schemars::{JsonSchema, Schema};
 use serde::Serialize;
 
-use super::facts::{Evaluated, Repeat, SameBySource};
+use super::facts::{Digest, Evaluated, Repeat, SameBySource};
 use super::outcome::{Row, Status};
 
 #[derive(Serialize, JsonSchema)]
@@ -16,6 +16,26 @@ use super::outcome::{Row, Status};
 struct Summary<'a> {
     schema: &'static str,
     lists: Vec<SummaryList<'a>>,
+}
+
+/// A summary that is kept, with what it depended on beside the lists' own toolkits.
+#[derive(Serialize)]
+struct Kept<'a> {
+    schema: &'static str,
+    #[serde(flatten)]
+    circumstances: &'a Circumstances,
+    lists: Vec<SummaryList<'a>>,
+}
+
+/// When, where and from what the lists were built.
+#[derive(Serialize)]
+pub(crate) struct Circumstances {
+    pub(crate) measured_at_utc: String,
+    pub(crate) machine: String,
+    /// Digest over the project's sources.
+    pub(crate) sources_sha256: Digest,
+    /// Digest of each list file, by the list's name.
+    pub(crate) lists_sha256: BTreeMap<String, Digest>,
 }
 
 #[derive(Serialize, JsonSchema)]
@@ -58,10 +78,23 @@ pub(crate) fn json_schema() -> Schema {
     schemars::schema_for!(Summary<'_>)
 }
 
+const SCHEMA: &str = "blockgate.build/1";
+
+/// Writes the summary of a run, and under which circumstances it came about.
+pub(crate) fn write_kept(out: &mut dyn Write, rows: &[Row], circumstances: &Circumstances) -> io::Result<()> {
+    let kept = Kept {
+        schema: SCHEMA,
+        circumstances,
+        lists: rows.iter().map(SummaryList::of).collect(),
+    };
+    serde_json::to_writer_pretty(&mut *out, &kept)?;
+    writeln!(out)
+}
+
 /// Writes the summary of a run.
 pub(crate) fn write(out: &mut dyn Write, rows: &[Row]) -> io::Result<()> {
     let summary = Summary {
-        schema: "blockgate.build/1",
+        schema: SCHEMA,
         lists: rows.iter().map(SummaryList::of).collect(),
     };
     serde_json::to_writer_pretty(&mut *out, &summary)?;

@@ -193,6 +193,30 @@ fn the_summary() {
 }
 
 #[test]
+fn a_kept_summary_says_what_it_depended_on() {
+    let circumstances = summary::Circumstances {
+        measured_at_utc: "2026-01-02T03:04:05Z".to_owned(),
+        machine: "a processor, 2 threads".to_owned(),
+        sources_sha256: "5a".to_owned(),
+        lists_sha256: [("gb10-plain".to_owned(), "1b".to_owned())].into(),
+    };
+    let mut out = Vec::new();
+    summary::write_kept(&mut out, &run()[..1], &circumstances).unwrap();
+    let kept: serde_json::Value = serde_json::from_slice(&out).unwrap();
+    let mut plain = Vec::new();
+    summary::write(&mut plain, &run()[..1]).unwrap();
+    let plain: serde_json::Value = serde_json::from_slice(&plain).unwrap();
+    assert_eq!(
+        (&kept["schema"], &kept["lists"]),
+        (&plain["schema"], &plain["lists"])
+    );
+    assert_eq!(kept["measured_at_utc"], "2026-01-02T03:04:05Z");
+    assert_eq!(kept["machine"], "a processor, 2 threads");
+    assert_eq!(kept["sources_sha256"], "5a");
+    assert_eq!(kept["lists_sha256"]["gb10-plain"], "1b");
+}
+
+#[test]
 fn exit_statuses() {
     let status = |row: &Row| (row.status, row.exit);
     let plain = list("a", "");

@@ -1,12 +1,12 @@
 """Runs the kernels on the present GPU and compares them with vectors and with f64.
 
-    cmake -S crates/kernels -B build -DBLOCKGATE_CUDA_ARCHITECTURES=90a
+    cmake -S crates/kernels -B build -DBLOCKGATE_CUDA_ARCHITECTURES=90a -DBLOCKGATE_SHARED=ON
     cmake --build build
-    python check.py --library build/libblockgate_shared.so --vectors FOLDER --list 90a --toolkit 13.0.88 --record run.json
+    python crates/kernels/tests/gpu/check.py --library build/libblockgate_shared.so --vectors FOLDER --list 90a --toolkit 13.0.88 --record run.json
 
 The vectors are safetensors files (MLX's outputs on CPU and
 on an NVIDIA GPU, with the model of its CUDA kernels). Needs numpy and torch with CUDA. Exit status: 0 everything
-agrees, 1 something differs, 3 there is no GPU, so nothing was checked. `--quick` leaves out the sizes beyond 2^31
+agrees, 1 something differs, 3 there is no GPU, so nothing was checked. What is left out is printed and counted. `--quick` leaves out the sizes beyond 2^31
 elements and the timings. `--sanitizer` also keeps the products small, for a run under compute-sanitizer:
 
     compute-sanitizer --tool memcheck --error-exitcode 7 python check.py --sanitizer ...
@@ -14,8 +14,10 @@ elements and the timings. `--sanitizer` also keeps the products small, for a run
 import argparse
 import hashlib
 import json
+import os
 import pathlib
 import sys
+import tempfile
 
 import numpy as np
 import torch
@@ -32,6 +34,13 @@ class Report:
 
     def __init__(self):
         self.cases = []
+        self.skipped = {}
+
+    def skip(self, name, reason):
+        """A check that is left out: printed once, counted, and kept in the record."""
+        if name not in self.skipped:
+            print(f"SKIPPED {name}: {reason}", flush=True)
+        self.skipped[name] = reason
 
     def bits(self, name, compared, different):
         self._add({"case": name, "compared": int(compared), "different": int(different), "holds": different == 0 and compared > 0})
@@ -56,6 +65,7 @@ def check_quantize(kernels, vectors, report):
             data = ref.load(vectors / f"{fmt}_{dtype}.safetensors")
             for part in ("", "sub_", "special_"):
                 if part + "x" not in data:
+                    report.skip(f"quantize {fmt} {dtype} {part}", "the vectors have no such part")
                     continue
                 x = data[part + "x"]
                 packed, scales = kernels.quantize(fmt, dtype, x)
@@ -106,6 +116,8 @@ def check_dequantize(kernels, vectors, report):
             values = kernels.dequantize("nvfp4", dtype, data["nvfp4_q"], data["nvfp4_s"], data["nvfp4_g_global_scale"][0], abi.AMAX)
             report.bits(f"dequantize nvfp4 {dtype}, every scale byte, global scale", values.size,
                         ref.differing(values, data[f"nvfp4_g_cuda_{dtype}"], dtype))
+        else:
+            report.skip(f"dequantize nvfp4 {dtype}, every scale byte, global scale", "the vectors have no such part")
         data_affine = ref.load(vectors / f"affine_{dtype}.safetensors")
         for bits in (2, 3, 4, 5, 6, 8):
             for group in (32, 64, 128):
@@ -160,13 +172,22 @@ NVFP4_SHAPES = [(1, 3, 16), (2, 7, 48), (3, 8, 528), (5, 66, 560), (17, 70, 592)
 KN_SHAPES = [(1, 32, 1), (2, 32, 7), (3, 64, 31), (5, 96, 33), (17, 160, 65), (33, 544, 100), (65, 608, 257), (64, 1024, 512)]
 
 
+def within(report, name, shapes, largest):
+    """The shapes whose product is not too large for this run; the others are reported."""
+    for m, n, k in shapes:
+        if m * n * k <= largest:
+            yield m, n, k
+        else:
+            report.skip(f"{name} {m}x{n}x{k}", f"more than {largest} products, too slow under a sanitizer")
+
+
 def check_block_matmul(kernels, report, largest):
     rng = np.random.default_rng(11)
     for dtype in DTYPES:
         for fmt in FORMATS:
             shapes = SHAPES + (NVFP4_SHAPES if fmt == "nvfp4" else [])
             worst = {}
-            for m, n, k in [s for s in shapes if s[0] * s[1] * s[2] <= largest]:
+            for m, n, k in within(report, f"matmul {fmt} {dtype} nk", shapes, largest):
                 x = activations(rng, dtype, m, k)
                 packed, scales = random_block(rng, fmt, n, k)
                 weight, wide = ref.block_weight(fmt, packed, scales), ref.widen(x, dtype)
@@ -178,6 +199,7 @@ def check_block_matmul(kernels, report, largest):
                 for value, form, factor in forms:
                     for kind in ("qmv", "qmm"):
                         if kind == "qmv" and m > 17:
+                            report.skip(f"qmv {fmt} {dtype} {m}x{n}x{k}", "mat-vecs are for few rows; qmm has this shape")
                             continue
                         y = kernels.fp_matmul(kind, fmt, dtype, x, packed, scales, n, NK, value, form)
                         again = kernels.fp_matmul(kind, fmt, dtype, x, packed, scales, n, NK, value, form)
@@ -189,7 +211,7 @@ def check_block_matmul(kernels, report, largest):
                 report.bound(f"{kind} {fmt} {dtype} nk, global scale form {form}", compared, ratio)
             total, ratio = 0, 0.0
             shapes = KN_SHAPES + ([(3, 16, 5), (5, 48, 17), (65, 528, 40)] if fmt == "nvfp4" else [])
-            for m, n, k in [s for s in shapes if s[0] * s[1] * s[2] <= largest]:
+            for m, n, k in within(report, f"matmul {fmt} {dtype} kn", shapes, largest):
                 x = activations(rng, dtype, m, k)
                 packed, scales = random_block(rng, fmt, k, n)
                 y = kernels.fp_matmul("qmm", fmt, dtype, x, packed, scales, n, KN)
@@ -211,9 +233,9 @@ def check_affine_matmul(kernels, report, largest):
         for bits in (2, 3, 4, 5, 6, 8):
             for group in (32, 64, 128):
                 results = {"qmv nk": (0, 0.0), "qmm nk": (0, 0.0), "qmm kn": (0, 0.0)}
-                for m, n, k in ((1, 1, 1), (1, 7, 3), (2, 8, 2), (5, 9, 1), (9, 66, 5), (33, 130, 3), (65, 63, 7)):
-                    if m * n * k * group > largest:
-                        continue
+                shapes = ((1, 1, 1), (1, 7, 3), (2, 8, 2), (5, 9, 1), (9, 66, 5), (33, 130, 3), (65, 63, 7))
+                name = f"matmul affine {bits} bits, group {group}, {dtype}, k in groups,"
+                for m, n, k in within(report, name, shapes, largest // group):
                     x = activations(rng, dtype, m, k * group)
                     weight = random_affine(rng, bits, group, dtype, n, k * group)
                     exact = ref.affine_weight(bits, group, dtype, *weight)
@@ -433,7 +455,9 @@ def main():
     check_affine_matmul(kernels, report, largest)
     check_batches(kernels, report)
     check_control(kernels, report)
-    if not (options.quick or options.sanitizer):
+    if options.quick or options.sanitizer:
+        report.skip("sizes beyond 2^31 elements, and timings", "left out by --quick and --sanitizer")
+    else:
         check_large(kernels, report)
     inputs = [options.library, *sorted(options.vectors.glob("*.safetensors"))]
     failed = [case for case in report.cases if not case["holds"]]
@@ -451,13 +475,29 @@ def main():
         "inputs": {path.name: hashlib.sha256(path.read_bytes()).hexdigest() for path in inputs},
         "cases_run": len(report.cases),
         "cases_failed": len(failed),
+        "skipped": report.skipped,
         "cases": report.cases,
         "microseconds": {} if options.quick or options.sanitizer else timings(kernels),
     }
     if options.record:
-        options.record.write_text(lines(record))
+        publish(options.record, lines(record))
     print(json.dumps({k: record[k] for k in ("device", "driver", "image", "cases_run", "cases_failed", "microseconds")}, indent=1))
+    print(f"{len(report.cases) - len(failed)} hold, {len(failed)} differ, {len(report.skipped)} skipped")
     return 1 if failed else 0
+
+
+def publish(path, text):
+    """Writes the file whole or not at all: a temporary name in the same folder, fsync, rename."""
+    with tempfile.NamedTemporaryFile("w", dir=path.resolve().parent, prefix=".tmp", delete=False) as file:
+        try:
+            file.write(text)
+            file.flush()
+            os.fsync(file.fileno())
+            os.chmod(file.name, 0o644)
+            os.replace(file.name, path)
+        except BaseException:
+            os.unlink(file.name)
+            raise
 
 
 def lines(record):

@@ -169,7 +169,10 @@ fn a_found_toolkit_knows_its_libraries_its_assembler_and_its_options() {
     };
     assert_eq!(Path::new(value("CUDAHOSTCXX")), machine.path("bin/g++"));
     assert!(value("LIBRARY_PATH").starts_with(machine.path("home/lib64").to_str().unwrap()));
-    assert!(environment.removed.contains(&"NVCC_APPEND_FLAGS"));
+    for variable in ["NVCC_APPEND_FLAGS", "NVCC_CCBIN", "CPATH", "CPLUS_INCLUDE_PATH"] {
+        assert!(environment.removed.contains(&variable), "{variable}");
+    }
+    assert!(!environment.removed.contains(&"CMAKE_CUDA_COMPILER_LAUNCHER"));
     assert_eq!(machine.pip_runs(), 0);
 
     for (version, expected) in [("12.6.85", false), ("12.8.61", true), ("13.0.88", true)] {
