@@ -544,6 +544,10 @@ fn a_modifier_that_is_not_decoded_is_not_answered_with_0() {
     for pattern in [r"LDG\.E", r"\.64$", "HMMMA"] {
         let output = audit(&["toolkits/x.fatbin", "--expect", &format!("sass({pattern}) == 0")]);
         assert_eq!(output.status.code(), Some(3), "{pattern}");
-        assert_eq!(audit(&["toolkits/x.fatbin", "--sass", pattern]).status.code(), Some(2), "{pattern}");
+        assert_eq!(
+            audit(&["toolkits/x.fatbin", "--sass", pattern]).status.code(),
+            Some(2),
+            "{pattern}"
+        );
     }
 }

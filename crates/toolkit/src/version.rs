@@ -39,49 +39,11 @@ pub fn read_version(program: &Path, limits: Limits) -> Result<Tool, Rejection> {
         Outcome::Ended(_) | Outcome::PrintedTooMuch => {}
     }
     let text = finished.text();
-    let version = version_of_text(&text).ok_or_else(|| Rejection::NoVersion {
+    let version = ToolkitVersion::of_tool_text(&text).ok_or_else(|| Rejection::NoVersion {
         first_line: text.lines().next().unwrap_or_default().chars().take(80).collect(),
     })?;
     Ok(Tool {
         path: program.to_owned(),
         version,
     })
-}
-
-/// The version in the `release` line. The exact version behind `V` wins over the release.
-fn version_of_text(text: &str) -> Option<ToolkitVersion> {
-    let (_, rest) = text.lines().find_map(|line| line.split_once(", release "))?;
-    let (release, exact) = rest.split_once(',').unwrap_or((rest, ""));
-    let exact = exact
-        .trim()
-        .strip_prefix('V')
-        .and_then(|exact| exact.parse().ok());
-    exact.or_else(|| release.trim().parse().ok())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn versions_as_tools_print_them() {
-        let cases = [
-            (
-                "Cuda compilation tools, release 13.0, V13.0.88\n",
-                Some("13.0.88"),
-            ),
-            (
-                "ptxas: NVIDIA (R) Ptx optimizing assembler\nCuda compilation tools, release 12.8, V12.8.93\nBuild x",
-                Some("12.8.93"),
-            ),
-            ("Cuda compilation tools, release 9.1\n", Some("9.1")),
-            ("Cuda compilation tools, release banana, Vapple\n", None),
-            ("clang version 19.1.7\n", None),
-            ("", None),
-        ];
-        for (text, expected) in cases {
-            let version = version_of_text(text).map(|version| version.to_string());
-            assert_eq!(version.as_deref(), expected, "{text:?}");
-        }
-    }
 }
