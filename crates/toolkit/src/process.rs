@@ -117,7 +117,10 @@ pub fn run_bounded(command: &mut Command, limits: Limits) -> io::Result<Finished
 }
 
 /// Starts the program. A file that was written a moment ago can be "busy" while another thread is forking.
-fn spawn(command: &mut Command) -> io::Result<Child> {
+///
+/// # Errors
+/// The program cannot be started.
+pub fn spawn(command: &mut Command) -> io::Result<Child> {
     for _ in 0..50 {
         match command.spawn() {
             Err(error) if error.kind() == io::ErrorKind::ExecutableFileBusy => {

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use anyhow::Context as _;
+use blockgate_toolkit::process::spawn;
 use blockgate_toolkit::{BuildTools, Toolkit};
 use serde::Deserialize;
 
@@ -184,7 +185,7 @@ impl Build<'_> {
         let (reader, writer) = std::io::pipe().context("cannot make a pipe")?;
         let both = writer.try_clone().context("cannot make a pipe")?;
         command.stdout(writer).stderr(both);
-        let mut child = command.spawn().with_context(|| format!("cannot run {program}"))?;
+        let mut child = spawn(&mut command).with_context(|| format!("cannot run {program}"))?;
         // The command holds the writing ends, and the reader would wait for them for ever.
         drop(command);
         let mut stopped = false;
