@@ -24,13 +24,22 @@ impl ArchList {
 
     /// What `per_source` names that is none of `sources`, the file names that the build compiles.
     pub fn check_sources(&self, sources: &[&str]) -> Vec<Finding> {
-        self.per_source
+        let extras = self
+            .per_source
             .iter()
-            .filter(|extra| !sources.contains(&extra.source.as_str()))
-            .map(|extra| {
-                let message = format!("`{}` is no source of the build", extra.source);
-                let found = self.finding(rules::SOURCE, &extra.place, message);
-                match nearest(&extra.source, sources.iter().copied()) {
+            .map(|extra| (extra.source.as_str(), &extra.place));
+        let changed = self
+            .code_changed_in
+            .iter()
+            .map(String::as_str)
+            .zip(&self.places.code_changed_in);
+        extras
+            .chain(changed)
+            .filter(|(source, _)| !sources.contains(source))
+            .map(|(source, place)| {
+                let message = format!("`{source}` is no source of the build");
+                let found = self.finding(rules::SOURCE, place, message);
+                match nearest(source, sources.iter().copied()) {
                     Some(meant) => noted(found, format!("did you mean `{meant}`?")),
                     None => noted(found, format!("the sources are {}", sources.join(", "))),
                 }
@@ -243,9 +252,11 @@ fn pairs(list: &ArchList, part: Part<'_>, beside: Option<Part<'_>>, findings: &m
 
 fn keys_that_need_others(list: &ArchList, findings: &mut Vec<Finding>) {
     let places = &list.places;
+    let changed = places.code_changed_in.first().cloned();
     if list.baseline.is_none() {
         let needs = [
             ("same_code", &places.same_code),
+            ("code_changed_in", &changed),
             ("size_over_baseline", &places.size_over_baseline),
         ];
         for (key, span) in needs {
@@ -255,9 +266,12 @@ fn keys_that_need_others(list: &ArchList, findings: &mut Vec<Finding>) {
             }
         }
     }
-    if let (Some(span), None) = (&places.same_code, list.device) {
-        let message = "`same_code` looks at the code that a device loads, and the list has no `device`";
-        findings.push(list.finding(rules::VALUE, span, message));
+    for (key, span) in [("same_code", &places.same_code), ("code_changed_in", &changed)] {
+        if let (Some(span), None) = (span, list.device) {
+            let message =
+                format!("`{key}` looks at the code that a device loads, and the list has no `device`");
+            findings.push(list.finding(rules::VALUE, span, message));
+        }
     }
     if list.ships && list.expect_failure.is_some() {
         let message = "a list that must fail cannot ship";

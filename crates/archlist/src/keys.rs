@@ -1,7 +1,7 @@
 //! The keys of a list file.
 
 /// Every key.
-pub(crate) const KEYS: [&str; 13] = [
+pub(crate) const KEYS: [&str; 14] = [
     "why",
     "ships",
     "toolkit",
@@ -10,6 +10,7 @@ pub(crate) const KEYS: [&str; 13] = [
     "per_source",
     "baseline",
     "same_code",
+    "code_changed_in",
     "size_over_baseline",
     "expect",
     "sources",

@@ -32,6 +32,8 @@ pub struct ArchList {
     pub baseline: Option<String>,
     /// What must equal the baseline.
     pub same_code: Option<SameCode>,
+    /// Sources whose loaded code must differ from the baseline's, so that "nothing changed" is seen to be able to fail.
+    pub code_changed_in: Vec<String>,
     /// Bound on the archive's size minus the baseline's, in bytes.
     pub size_over_baseline: Option<SizeBound>,
     /// What must be found in the archive.
@@ -78,6 +80,8 @@ pub struct Places {
     pub ships: Span,
     /// The value of `same_code`.
     pub same_code: Option<Span>,
+    /// Each item of `code_changed_in`.
+    pub code_changed_in: Vec<Span>,
     /// The value of `size_over_baseline`.
     pub size_over_baseline: Option<Span>,
     /// Each item of `expect`.

@@ -70,6 +70,7 @@ impl<'a> Reader<'a> {
             per_source: Vec::new(),
             baseline: None,
             same_code: None,
+            code_changed_in: Vec::new(),
             size_over_baseline: None,
             expect: Vec::new(),
             sources: SourceSet::default(),
@@ -147,6 +148,7 @@ impl<'a> Reader<'a> {
                 list.places.same_code = Some(node.span.clone());
                 list.same_code = self.word(node, &[("all-but-per-source", SameCode::AllButPerSource)]);
             }
+            "code_changed_in" => self.code_changed_in(list, node),
             "size_over_baseline" => {
                 list.places.size_over_baseline = Some(node.span.clone());
                 list.size_over_baseline = self.size_bound(node);
@@ -307,6 +309,21 @@ impl<'a> Reader<'a> {
                 self.report(rules::VALUE, &span, error.to_string());
                 None
             }
+        }
+    }
+
+    fn code_changed_in(&mut self, list: &mut ArchList, node: &Node) {
+        let Value::Sequence(items) = &node.value else {
+            let message = format!("expected a sequence of sources, found {}", node.value.kind());
+            self.report(rules::VALUE, &node.span, message);
+            return;
+        };
+        for item in items {
+            let Some(source) = self.text_of(item) else {
+                continue;
+            };
+            list.code_changed_in.push(source.to_owned());
+            list.places.code_changed_in.push(item.span.clone());
         }
     }
 

@@ -212,7 +212,7 @@ size_over_baseline: "<= 512 KiB"
                 did you mean `per_source`?
                 ^ "per-source"
             x.yaml:6:1 list-unknown-key: a list has no key `flavour`
-                the keys are why, ships, toolkit, device, architectures, per_source, baseline, same_code, size_over_baseline, expect, sources, expect_failure, optional
+                the keys are why, ships, toolkit, device, architectures, per_source, baseline, same_code, code_changed_in, size_over_baseline, expect, sources, expect_failure, optional
                 ^ "flavour"
 
             x.yaml:4:1 list-duplicate-key: `why` is there already, in line 1

@@ -111,7 +111,21 @@ pub struct ImageReport {
     pub(crate) ptx_matches: Vec<Option<u64>>,
 }
 
+/// What a driver must be to decompress. Source: NVIDIA's notes on `--compress-mode`; ollama issue 12258 reports the
+/// failure on older ones.
+const ZSTD_DRIVER_FLOOR: ToolkitVersion = ToolkitVersion::new(12, 4);
+
 impl FileReport {
+    /// The oldest driver, by its CUDA release, that can decompress every image; `None` where any driver can. CUDA 12.4 is
+    /// driver 550.
+    pub fn driver_floor(&self) -> Option<ToolkitVersion> {
+        let zstd = self
+            .images
+            .iter()
+            .any(|image| image.compression == Compression::Zstd);
+        zstd.then_some(ZSTD_DRIVER_FLOOR)
+    }
+
     /// Bytes of the containers that compress several images together, each counted once.
     pub fn shared_bytes(&self) -> u64 {
         let containers = self.images.iter().filter_map(|image| image.container);

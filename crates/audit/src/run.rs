@@ -155,6 +155,10 @@ fn audit_file(path: &Path, options: &Options, progress: &dyn Progress) -> FileOu
     }
     outcome.file.read_in_full &= !states.contains(&DeviceCode::Unreadable);
     outcome.file.device_code = overall(&states);
+    if !outcome.file.read_in_full && outcome.file.device_code == DeviceCode::None {
+        // What could not be read may hold device code.
+        outcome.file.device_code = DeviceCode::Unreadable;
+    }
     outcome.name_unknown_kinds();
     leave_out_prelinked(&mut outcome.file.images);
     outcome.file.totals = Totals::of(&outcome.file.images);

@@ -45,14 +45,15 @@ fn census_of_a_fat_binary() {
         &["toolkits/x.fatbin"],
         0,
         &expect![[r#"
-        toolkits/x.fatbin: fatbin, 22.8 KiB, device code: present, 4 images
-         arch     kind   images  kernels  instructions  E2M1   stored     size
-         sm_80    cubin       1        2            56     0  4.8 KiB  4.8 KiB
-         sm_100f  cubin       1        2            56     0  8.5 KiB  8.5 KiB
-         sm_120a  cubin       1        2            56     0  8.5 KiB  8.5 KiB
-         sm_120a  ptx         1        2             –     –    463 B  1.2 KiB
+            toolkits/x.fatbin: fatbin, 22.8 KiB, device code: present, 4 images
+             arch     kind   images  kernels  instructions  E2M1   stored     size
+             sm_80    cubin       1        2            56     0  4.8 KiB  4.8 KiB
+             sm_100f  cubin       1        2            56     0  8.5 KiB  8.5 KiB
+             sm_120a  cubin       1        2            56     0  8.5 KiB  8.5 KiB
+             sm_120a  ptx         1        2             –     –    463 B  1.2 KiB
+            zstd: 1 images, which need a driver of CUDA 12.4 (550) or later
 
-    "#]],
+        "#]],
     );
 }
 
@@ -62,16 +63,17 @@ fn census_of_an_archive() {
         &["toolkits/x_ar.a", "--sass", "^F2FP", "--sass", "^EXIT$"],
         0,
         &expect![[r#"
-        toolkits/x_ar.a: archive, 23.8 KiB, device code: present, 8 images
-         arch     kind   images  kernels  instructions  E2M1   stored      size
-         sm_80    cubin       2        2            64     0  1.7 KiB   7.0 KiB
-         sm_100f  cubin       2        2            64     0  2.7 KiB  12.3 KiB
-         sm_120a  cubin       2        2            64     0  2.7 KiB  12.3 KiB
-         sm_120a  ptx         2        2             –     –    640 B   1.3 KiB
-         mnemonic  sm_80  sm_100f  sm_120a
-         EXIT          2        2        2
+            toolkits/x_ar.a: archive, 23.8 KiB, device code: present, 8 images
+             arch     kind   images  kernels  instructions  E2M1   stored      size
+             sm_80    cubin       2        2            64     0  1.7 KiB   7.0 KiB
+             sm_100f  cubin       2        2            64     0  2.7 KiB  12.3 KiB
+             sm_120a  cubin       2        2            64     0  2.7 KiB  12.3 KiB
+             sm_120a  ptx         2        2             –     –    640 B   1.3 KiB
+            zstd: 8 images, which need a driver of CUDA 12.4 (550) or later
+             mnemonic  sm_80  sm_100f  sm_120a
+             EXIT          2        2        2
 
-    "#]],
+        "#]],
     );
 }
 
@@ -89,6 +91,7 @@ fn machine_output_is_versioned_and_raw() {
                   "format": "fatbin",
                   "size": 10016,
                   "device_code": "present",
+                  "driver_floor": "12.4",
                   "images": [
                     {
                       "member": null,
@@ -102,11 +105,13 @@ fn machine_output_is_versioned_and_raw() {
                       "counted": true,
                       "compression": "zstd",
                       "stored_size": 462,
+                      "container": null,
                       "size": 1239,
                       "toolkit": null,
                       "kernels": 2,
                       "instructions": null,
-                      "sass": {}
+                      "sass": {},
+                      "functions": []
                     },
                     {
                       "member": null,
@@ -120,13 +125,15 @@ fn machine_output_is_versioned_and_raw() {
                       "counted": true,
                       "compression": "none",
                       "stored_size": 8800,
+                      "container": null,
                       "size": 8800,
                       "toolkit": "13.0.88",
                       "kernels": 2,
                       "instructions": 56,
                       "sass": {
                         "EXIT": 2
-                      }
+                      },
+                      "functions": []
                     },
                     {
                       "member": null,
@@ -140,11 +147,13 @@ fn machine_output_is_versioned_and_raw() {
                       "counted": true,
                       "compression": "zstd",
                       "stored_size": 463,
+                      "container": null,
                       "size": 1240,
                       "toolkit": null,
                       "kernels": 2,
                       "instructions": null,
-                      "sass": {}
+                      "sass": {},
+                      "functions": []
                     }
                   ],
                   "totals": {
@@ -196,13 +205,14 @@ fn a_plain_build_fails_the_expectation_and_a_combined_one_holds_it() {
         &["cases/a05_plain.o", "--expect", CONVERSIONS],
         1,
         &expect![[r#"
-        cases/a05_plain.o: elf-relocatable, 12.0 KiB, device code: present, 2 images
-         arch    kind   images  kernels  instructions  E2M1   stored     size
-         sm_121  cubin       1        1            24     0  5.1 KiB  5.1 KiB
-         sm_121  ptx         1        1             –     –    275 B    540 B
+            cases/a05_plain.o: elf-relocatable, 12.0 KiB, device code: present, 2 images
+             arch    kind   images  kernels  instructions  E2M1   stored     size
+             sm_121  cubin       1        1            24     0  5.1 KiB  5.1 KiB
+             sm_121  ptx         1        1             –     –    275 B    540 B
+            zstd: 1 images, which need a driver of CUDA 12.4 (550) or later
 
-        fails: sass(F2FP\.SATFINITE\.E2M1) > 0 (found 0)
-    "#]],
+            fails: sass(F2FP\.SATFINITE\.E2M1) > 0 (found 0)
+        "#]],
     );
     check(
         &[
@@ -214,15 +224,16 @@ fn a_plain_build_fails_the_expectation_and_a_combined_one_holds_it() {
         ],
         0,
         &expect![[r#"
-        cases/a05_combined.o: elf-relocatable, 17.3 KiB, device code: present, 3 images
-         arch     kind   images  kernels  instructions  E2M1   stored     size
-         sm_121   cubin       1        1            24     0  5.1 KiB  5.1 KiB
-         sm_121a  cubin       1        1            24     1  5.1 KiB  5.1 KiB
-         sm_121   ptx         1        1             –     –    275 B    540 B
+            cases/a05_combined.o: elf-relocatable, 17.3 KiB, device code: present, 3 images
+             arch     kind   images  kernels  instructions  E2M1   stored     size
+             sm_121   cubin       1        1            24     0  5.1 KiB  5.1 KiB
+             sm_121a  cubin       1        1            24     1  5.1 KiB  5.1 KiB
+             sm_121   ptx         1        1             –     –    275 B    540 B
+            zstd: 1 images, which need a driver of CUDA 12.4 (550) or later
 
-        holds: sass(F2FP\.SATFINITE\.E2M1) > 0 (found 1)
-        holds: ptx(sm_121) == 1 (found 1)
-    "#]],
+            holds: sass(F2FP\.SATFINITE\.E2M1) > 0 (found 1)
+            holds: ptx(sm_121) == 1 (found 1)
+        "#]],
     );
 }
 
@@ -239,15 +250,16 @@ fn one_member_may_hold_the_only_converter() {
         &arguments,
         0,
         &expect![[r#"
-        cases/a07.a: archive, 41.3 KiB, device code: present, 7 images
-         arch     kind   images  kernels  instructions  E2M1    stored      size
-         sm_121   cubin       3        3            56     0  15.1 KiB  15.1 KiB
-         sm_121a  cubin       1        1            24     1   5.1 KiB   5.1 KiB
-         sm_121   ptx         3        3             –     –     682 B   1.0 KiB
+            cases/a07.a: archive, 41.3 KiB, device code: present, 7 images
+             arch     kind   images  kernels  instructions  E2M1    stored      size
+             sm_121   cubin       3        3            56     0  15.1 KiB  15.1 KiB
+             sm_121a  cubin       1        1            24     1   5.1 KiB   5.1 KiB
+             sm_121   ptx         3        3             –     –     682 B   1.0 KiB
+            zstd: 3 images, which need a driver of CUDA 12.4 (550) or later
 
-        holds: sass(F2FP\.SATFINITE\.E2M1) > 0 (found 1)
-        holds: sass(F2FP\.SATFINITE\.E2M1) == 0 in k0* (found 0)
-    "#]],
+            holds: sass(F2FP\.SATFINITE\.E2M1) > 0 (found 1)
+            holds: sass(F2FP\.SATFINITE\.E2M1) == 0 in k0* (found 0)
+        "#]],
     );
 }
 
@@ -355,6 +367,7 @@ fn a_damaged_image_hides_no_other_and_no_count() {
              sm_100f  ptx         1        1             –     –    287 B    557 B
              sm_121   ptx         1        1             –     –    286 B    556 B
              sm_121a  ptx         1        1             –     –    341 B    637 B
+            zstd: 8 images, which need a driver of CUDA 12.4 (550) or later
             not disassembled: 1 of the cubins, which no count here includes
 
             holds: sass(.)@sm_90a > 0 (found 24)
@@ -370,17 +383,18 @@ fn a_file_that_is_cut_satisfies_nothing() {
         &["edge/trunc_last8.fatbin", "--expect", "cubins(sm_80) >= 1"],
         3,
         &expect![[r#"
-        edge/trunc_last8.fatbin: fatbin, 22.8 KiB, device code: present, 3 images
-         arch     kind   images  kernels  instructions  E2M1   stored     size
-         sm_80    cubin       1        2            56     0  4.8 KiB  4.8 KiB
-         sm_100f  cubin       1        2            56     0  8.5 KiB  8.5 KiB
-         sm_120a  ptx         1        2             –     –    463 B  1.2 KiB
-        unattributed: 8.6 KiB in device-code sections
+            edge/trunc_last8.fatbin: fatbin, 22.8 KiB, device code: present, 3 images
+             arch     kind   images  kernels  instructions  E2M1   stored     size
+             sm_80    cubin       1        2            56     0  4.8 KiB  4.8 KiB
+             sm_100f  cubin       1        2            56     0  8.5 KiB  8.5 KiB
+             sm_120a  ptx         1        2             –     –    463 B  1.2 KiB
+            zstd: 1 images, which need a driver of CUDA 12.4 (550) or later
+            unattributed: 8.6 KiB in device-code sections
 
-        not checked: cubins(sm_80) >= 1 (edge/trunc_last8.fatbin could not be read in full)
-        edge/trunc_last8.fatbin at offset 0x8: error[region-cut]: expected a region that ends within 0x5b70 bytes, found entries of 0x5b68 bytes from 0x10
-        edge/trunc_last8.fatbin at offset 0x38b0: error[entry-cut]: expected a payload (cubin, arch 120) of at most 0x2258 bytes, found 0x2260 bytes
-    "#]],
+            not checked: cubins(sm_80) >= 1 (edge/trunc_last8.fatbin could not be read in full)
+            edge/trunc_last8.fatbin at offset 0x8: error[region-cut]: expected a region that ends within 0x5b70 bytes, found entries of 0x5b68 bytes from 0x10
+            edge/trunc_last8.fatbin at offset 0x38b0: error[entry-cut]: expected a payload (cubin, arch 120) of at most 0x2258 bytes, found 0x2260 bytes
+        "#]],
     );
 }
 
@@ -469,15 +483,16 @@ fn a_member_that_is_not_there_is_not_a_pass() {
         &["toolkits/x_ar.a", "--expect", "sass(E2M1) == 0 in nothing.o"],
         3,
         &expect![[r#"
-        toolkits/x_ar.a: archive, 23.8 KiB, device code: present, 8 images
-         arch     kind   images  kernels  instructions  E2M1   stored      size
-         sm_80    cubin       2        2            64     0  1.7 KiB   7.0 KiB
-         sm_100f  cubin       2        2            64     0  2.7 KiB  12.3 KiB
-         sm_120a  cubin       2        2            64     0  2.7 KiB  12.3 KiB
-         sm_120a  ptx         2        2             –     –    640 B   1.3 KiB
+            toolkits/x_ar.a: archive, 23.8 KiB, device code: present, 8 images
+             arch     kind   images  kernels  instructions  E2M1   stored      size
+             sm_80    cubin       2        2            64     0  1.7 KiB   7.0 KiB
+             sm_100f  cubin       2        2            64     0  2.7 KiB  12.3 KiB
+             sm_120a  cubin       2        2            64     0  2.7 KiB  12.3 KiB
+             sm_120a  ptx         2        2             –     –    640 B   1.3 KiB
+            zstd: 8 images, which need a driver of CUDA 12.4 (550) or later
 
-        not checked: sass(E2M1) == 0 in nothing.o (no archive member has a name like that)
-    "#]],
+            not checked: sass(E2M1) == 0 in nothing.o (no archive member has a name like that)
+        "#]],
     );
 }
 

@@ -11,6 +11,7 @@ use blockgate_toolkit::process::spawn;
 use blockgate_toolkit::{BuildTools, Toolkit};
 use serde::Deserialize;
 
+use super::leftovers::{STOPPED_PREFIX, remove};
 use super::progress::Progress;
 use crate::context::{StatusError, publish};
 
@@ -94,9 +95,15 @@ impl std::fmt::Display for Stopped {
 /// Written into a configured folder; another text means another configuration.
 const STAMP: &str = "blockgate-configuration.txt";
 
+/// Stands in a build folder while tools are at work in it.
+const RUNNING: &str = "blockgate-running.txt";
+
 impl Build<'_> {
     /// Configures where that is needed, then compiles. An error of a compiler is no `Err`: it is in the log.
     pub(crate) fn run(&self, progress: &Progress) -> anyhow::Result<Ended> {
+        if self.folder.join(RUNNING).is_file() {
+            set_aside(self.folder)?;
+        }
         let stamp = self.stamp();
         let stamp_path = self.folder.join(STAMP);
         let configured = std::fs::read_to_string(&stamp_path).is_ok_and(|found| found == stamp)
@@ -108,15 +115,18 @@ impl Build<'_> {
         }
         std::fs::create_dir_all(self.folder)
             .with_context(|| format!("cannot make {}", self.folder.display()))?;
+        publish(&self.folder.join(RUNNING), b"")?;
         let mut log = Log::create(&self.folder.join("blockgate-build.log"))?;
         if !configured {
             progress.detail("configuring");
             if !self.run_logged(self.configure(), &mut log, progress)? {
+                remove(&self.folder.join(RUNNING))?;
                 return Ok(log.ended(false, false));
             }
             publish(&stamp_path, stamp.as_bytes())?;
         }
         let succeeded = self.run_logged(self.compile(), &mut log, progress)?;
+        remove(&self.folder.join(RUNNING))?;
         Ok(log.ended(succeeded, !configured))
     }
 
@@ -235,6 +245,16 @@ pub(crate) fn wipe(folder: &Path) -> anyhow::Result<()> {
         }
         _ => Ok(()),
     }
+}
+
+/// Moves away the folder of a run that never ended. Its compilers may still be at work, and write to where they were
+/// started: into the folder under its new name, which a later run removes.
+fn set_aside(folder: &Path) -> anyhow::Result<()> {
+    let aside = folder.with_file_name(format!("{STOPPED_PREFIX}{}", std::process::id()));
+    std::fs::rename(folder, &aside).with_context(|| format!("cannot move away {}", folder.display()))?;
+    // Whoever still writes there can keep it from going now.
+    let _ = wipe(&aside);
+    Ok(())
 }
 
 /// The log of a build that goes on, in memory and, for whoever wants to watch, in the build folder.

@@ -8,7 +8,7 @@ use blockgate_archlist::{ArchList, SourceSet};
 use blockgate_toolkit::{BuildTools, Toolkit};
 
 use super::cmake::{Build, Stopped, wipe};
-use super::facts::{Facts, ObjectFacts, ToolkitFacts};
+use super::facts::{Facts, ObjectFacts, SameBySource, ToolkitFacts};
 use super::outcome::{Attempt, Checked, Compared, Row, judge};
 use super::progress::Progress;
 use super::project::Project;
@@ -248,8 +248,12 @@ fn check(
         size_over_baseline_bytes: difference(audited.size_bytes, baseline.facts.size_bytes),
         same: same::compare(&objects, &baseline.facts.objects, list.device),
     });
+    let mut wrong = wrong_images(run.project, list, &objects, toolkit);
+    if let (true, Some(compared)) = (run.project.is_own(), &compared) {
+        wrong.extend(unchanged(list, &compared.same));
+    }
     Ok(Checked {
-        wrong: wrong_images(run.project, list, &objects, toolkit),
+        wrong,
         baseline: compared,
         facts: Facts {
             archive: inspect::relative(&published[0], run.root),
@@ -263,6 +267,15 @@ fn check(
             repeat,
         },
     })
+}
+
+/// Sources whose loaded code must differ from the baseline's and does not.
+fn unchanged(list: &ArchList, same: &SameBySource) -> Vec<String> {
+    list.code_changed_in
+        .iter()
+        .filter(|source| same.get(*source).and_then(|same| same.code) != Some(false))
+        .map(|source| format!("{source}: the code that the device loads is the baseline's, and must differ"))
+        .collect()
 }
 
 /// Images that the list asks for and that are not there, and kernels that convert or not against expectation.

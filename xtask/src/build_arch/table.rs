@@ -130,6 +130,9 @@ fn notes(out: &mut dyn Write, row: &Row) -> io::Result<()> {
             writeln!(out, "  {source}: {}", error.message)?;
         }
     }
+    if row.status == Status::Failed && !row.failures.is_empty() {
+        writeln!(out, "  log: build.log in the folder of {name}")?;
+    }
     match row.checked.as_ref().map(|checked| &checked.facts.repeat) {
         Some(Repeat::Identical) => writeln!(out, "{name}: built again, the same bytes"),
         Some(Repeat::Differs(members)) => {

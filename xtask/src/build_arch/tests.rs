@@ -175,6 +175,7 @@ fn the_table() {
           two_gates.cu: identifier "convert_pair_in_hardware" is undefined
         broken: failed: `121` has no `cvt with .e2m1x2`; build `121f` or `121a`
           a: Instruction 'cvt with .e2m1x2' not supported on .target 'sm_121'
+          log: build.log in the folder of broken
         volta: not built: no CUDA toolkit >=12.4, <13.0 was found
         2 built, 1 failed as expected (gb10-family: gate-mismatch), 1 not built (volta: no CUDA >=12.4, <13.0), 2 failed (gb10-per-source: expectation; broken: instruction-not-supported)
     "#]].assert_eq(&text);

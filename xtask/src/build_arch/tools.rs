@@ -61,10 +61,21 @@ pub(crate) fn prepare(
     };
     let mut build_tools: Option<BuildTools> = None;
     let mut said: Vec<String> = Vec::new();
+    let mut say_once = |text: String| {
+        if !said.contains(&text) {
+            progress.note(&text);
+            said.push(text);
+        }
+    };
     for list in lists {
         let requirement = narrowed(list.toolkit.as_ref(), only)?;
         let toolkit = match Toolkit::obtain(&requirement, &provisioner) {
-            Ok(obtained) => obtained.toolkit,
+            Ok(obtained) => {
+                for passed in obtained.passed_over {
+                    say_once(passed.to_string());
+                }
+                obtained.toolkit
+            }
             Err(error @ ToolkitError::Unsatisfied { .. }) => {
                 if !list.optional {
                     prepared
@@ -93,11 +104,7 @@ pub(crate) fn prepare(
                 build_tools.insert(tools).clone()
             }
         };
-        let description = toolkit.describe();
-        if !said.contains(&description) {
-            progress.note(&description);
-            said.push(description);
-        }
+        say_once(toolkit.describe());
         prepared.tools.push(Tools::Ready { toolkit, build_tools });
     }
     Ok(prepared)

@@ -161,9 +161,13 @@ fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
 }
 
-/// The variable that names the oracles' folder, or its absence, whatever the caller's environment says.
+/// The variable that names the oracles' folder, whatever the caller's environment says. Empty means that there are none:
+/// without the variable a test would look for them.
 fn oracles_variable(oracles: Option<&Path>) -> (&'static str, Option<PathBuf>) {
-    (Oracles::VARIABLE, oracles.map(Path::to_owned))
+    (
+        Oracles::VARIABLE,
+        Some(oracles.map(Path::to_owned).unwrap_or_default()),
+    )
 }
 
 #[cfg(test)]

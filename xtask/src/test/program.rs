@@ -108,13 +108,36 @@ impl TestProgram {
             (name, None) => command.env_remove(name),
         };
         match run(&mut command, limit) {
-            Ok(finished) => verdict(test, &finished, limit),
+            Ok(finished) => {
+                let verdict = verdict(test, &finished, limit);
+                // The harness keeps what a test prints until the test has ended, so a test that takes the process
+                // with it takes its words along. They come from a second run, whose verdict counts for nothing.
+                match verdict {
+                    Verdict::Failed { what, output } if ended_early(&finished) => {
+                        let again = run(command.arg("--nocapture"), limit).map(|finished| finished.text());
+                        Verdict::Failed {
+                            what,
+                            output: format!(
+                                "{output}run again with its output shown:\n{}",
+                                again.unwrap_or_default()
+                            ),
+                        }
+                    }
+                    verdict => verdict,
+                }
+            }
             Err(error) => Verdict::Failed {
                 what: format!("cannot be run: {error}"),
                 output: String::new(),
             },
         }
     }
+}
+
+/// Whether the process ended before the harness could sum up.
+fn ended_early(finished: &Finished) -> bool {
+    matches!(finished.outcome, Outcome::Ended(_))
+        && summary(&String::from_utf8_lossy(&finished.stdout)).is_none()
 }
 
 fn run(command: &mut Command, time: Duration) -> std::io::Result<Finished> {

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::io::{self, Write};
 
 use blockgate_arch::Arch;
-use blockgate_fatbin::ImageKind;
+use blockgate_fatbin::{Compression, ImageKind};
 use blockgate_findings::Severity;
 use blockgate_findings::render::{Palette, printable};
 use comfy_table::{CellAlignment, ContentArrangement, Table, presets};
@@ -69,6 +69,18 @@ fn write_file(out: &mut dyn Write, file: &FileReport, options: &HumanOptions) ->
             out,
             "stored together: {} of images that one container compresses",
             bytes(file.shared_bytes())
+        )?;
+    }
+    if let Some(floor) = file.driver_floor() {
+        let compressed = file
+            .images
+            .iter()
+            .filter(|image| image.compression == Compression::Zstd)
+            .count();
+        writeln!(
+            out,
+            "zstd: {} images, which need a driver of CUDA {floor} (550) or later",
+            count(compressed as u64)
         )?;
     }
     if file.unattributed_bytes > 0 {

@@ -68,6 +68,8 @@ struct JsonInput<'a> {
     format: &'a str,
     size: u64,
     device_code: &'static str,
+    /// The oldest CUDA driver release that loads every image, as far as compression decides it.
+    driver_floor: Option<String>,
     images: Vec<JsonImage<'a>>,
     totals: JsonTotals,
 }
@@ -85,14 +87,12 @@ struct JsonImage<'a> {
     counted: bool,
     compression: &'static str,
     stored_size: u64,
-    #[serde(skip_serializing_if = "Option::is_none")]
     container: Option<JsonContainer>,
     size: Option<u64>,
     toolkit: Option<String>,
     kernels: Option<u64>,
     instructions: Option<u64>,
     sass: BTreeMap<String, u64>,
-    #[serde(skip_serializing_if = "Vec::is_empty")]
     functions: Vec<JsonKernel<'a>>,
 }
 
@@ -138,7 +138,6 @@ pub struct JsonEvaluation {
     expr: String,
     found: Option<u64>,
     holds: Option<bool>,
-    #[serde(skip_serializing_if = "Option::is_none")]
     reason: Option<String>,
 }
 
@@ -149,6 +148,7 @@ impl<'a> JsonInput<'a> {
             format: file.format,
             size: file.size_bytes,
             device_code: file.device_code.as_str(),
+            driver_floor: file.driver_floor().map(|floor| floor.to_string()),
             images: file
                 .images
                 .iter()
