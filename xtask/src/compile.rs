@@ -9,7 +9,7 @@ use std::time::Duration;
 use anyhow::Context as _;
 use blockgate_arch::diagnostics::{self, Cause, Diagnosis, Tool};
 use blockgate_arch::{Arch, ToolkitRequirement};
-use blockgate_fatbin::{ImageKind, InspectOptions, Inspection, Limits};
+use blockgate_fatbin::{ImageKind, InspectOptions, Inspection, Limits, SassDetail};
 use blockgate_toolkit::process::{Finished, Outcome, run_bounded};
 use blockgate_toolkit::{BuildTools, ChildEnvironment, ListNeeds, Toolkit, process};
 
@@ -230,7 +230,12 @@ fn read_back(path: &Path, arch: Arch) -> Result<Facts, String> {
         return Err(format!("expected one cubin for {arch}, found {}", cubins.len()));
     };
     let inspection = cubin
-        .inspect(&Limits::default(), &InspectOptions { sass: true })
+        .inspect(
+            &Limits::default(),
+            &InspectOptions {
+                sass: SassDetail::Image,
+            },
+        )
         .map_err(|error| error.to_string())?;
     if inspection.arch != arch {
         return Err(format!("asked for {arch}, and the image is {}", inspection.arch));

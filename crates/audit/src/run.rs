@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use blockgate_expect::{Expectation, Pattern, Subject};
-use blockgate_fatbin::{Artifact, Defect, DeviceCode, Image, ImageKind, InspectOptions, Limits};
+use blockgate_fatbin::{Artifact, Defect, DeviceCode, Image, ImageKind, InspectOptions, Limits, SassDetail};
 use blockgate_findings::{ArtifactPlace, Finding, Location, Severity};
 use rayon::prelude::*;
 
@@ -304,7 +304,11 @@ fn inspect(image: &Image<'_>, external: Option<&Arc<str>>, options: &Options) ->
     match image.inspect(
         &options.limits,
         &InspectOptions {
-            sass: !options.list_only,
+            sass: match (options.list_only, options.kernels) {
+                (true, _) => SassDetail::Off,
+                (false, false) => SassDetail::Image,
+                (false, true) => SassDetail::Kernels,
+            },
         },
     ) {
         Ok(inspection) => {

@@ -12,7 +12,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use blockgate_fatbin::{Artifact, ImageKind, InspectOptions, Limits, read};
+use blockgate_fatbin::{Artifact, ImageKind, InspectOptions, Limits, SassDetail, read};
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let mut paths: Vec<PathBuf> = std::env::args_os()
@@ -40,8 +40,8 @@ fn measure(path: &Path) -> Result<(), Box<dyn std::error::Error>> {
     let (artifact, listing) = timed(|| read(&bytes, &limits));
     let artifact = artifact?;
     let (decoded_bytes, decoding) = timed(|| decode(&artifact, &limits));
-    let (_, inspecting) = timed(|| inspect(&artifact, &limits, false));
-    let (totals, counting) = timed(|| inspect(&artifact, &limits, true));
+    let (_, inspecting) = timed(|| inspect(&artifact, &limits, SassDetail::Off));
+    let (totals, counting) = timed(|| inspect(&artifact, &limits, SassDetail::Image));
     let ratio = counting.as_secs_f64() / decoding.as_secs_f64().max(f64::MIN_POSITIVE);
     let milliseconds = |time: Duration| time.as_secs_f64() * 1e3;
     println!(
@@ -86,7 +86,7 @@ struct Total {
     conversions: u64,
 }
 
-fn inspect(artifact: &Artifact<'_>, limits: &Limits, sass: bool) -> BTreeMap<String, Total> {
+fn inspect(artifact: &Artifact<'_>, limits: &Limits, sass: SassDetail) -> BTreeMap<String, Total> {
     let mut totals: BTreeMap<String, Total> = BTreeMap::new();
     for image in &artifact.images {
         let Ok(inspection) = image.inspect(limits, &InspectOptions { sass }) else {

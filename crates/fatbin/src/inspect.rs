@@ -15,16 +15,22 @@ use crate::{Limits, sass};
 use blockgate_findings::Severity::{Info, Warning};
 
 /// What to look at.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub struct InspectOptions {
-    /// Count instructions by mnemonic. Without it only their number is known.
-    pub sass: bool,
+    /// How far instructions are counted by mnemonic.
+    pub sass: SassDetail,
 }
 
-impl Default for InspectOptions {
-    fn default() -> Self {
-        Self { sass: true }
-    }
+/// How far instructions are counted by mnemonic.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub enum SassDetail {
+    /// Not at all; only their number is known.
+    Off,
+    /// For the image as a whole.
+    Image,
+    /// For each kernel too.
+    #[default]
+    Kernels,
 }
 
 /// What an image is found to be.
@@ -85,7 +91,7 @@ pub struct Kernel {
     pub code_bytes: u64,
     /// How many instructions it has, padding included, as disassemblers list them. `None` for sm_50 to sm_62.
     pub instructions: Option<u64>,
-    /// Instructions by mnemonic, where they were asked for and counted.
+    /// Instructions by mnemonic, where they were asked for by kernel and counted.
     pub sass: Histogram,
 }
 
@@ -280,7 +286,7 @@ fn count_kernels(
             HashSet::new()
         }
     };
-    let mut counter = (countable && options.sass).then(|| Counter::new(arch));
+    let mut counter = (countable && options.sass != SassDetail::Off).then(|| Counter::new(arch));
     let mut total = 0;
     let mut code_bytes = 0;
     let mut name_bytes = 0;
@@ -303,10 +309,14 @@ fn count_kernels(
             let found = format!("{:#x} bytes in `{}`", code.len(), clipped(name));
             partial = Some(code.defect(0, "partial-instruction", Warning, expected, found));
         }
-        let sass = counter
-            .as_mut()
-            .map(|counter| counter.count(code.bytes()))
-            .unwrap_or_default();
+        let sass = match &mut counter {
+            Some(counter) if options.sass == SassDetail::Kernels => counter.count(code.bytes()),
+            Some(counter) => {
+                counter.count_into_total(code.bytes());
+                Histogram::default()
+            }
+            None => Histogram::default(),
+        };
         total += instructions.unwrap_or(0);
         code_bytes += code.len();
         inspection.kernels.push(Kernel {

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use blockgate_arch::{CodeKind, Target};
-use blockgate_fatbin::{Artifact, Cubin, Image, ImageKind, InspectOptions, Limits};
+use blockgate_fatbin::{Artifact, Cubin, Image, ImageKind, InspectOptions, Limits, SassDetail};
 use blockgate_kernels::Source;
 
 use super::cmake::Compilation;
@@ -107,7 +107,12 @@ fn facts<'a>(
 
 fn image_facts(image: &Image<'_>, limits: &Limits) -> Result<ImageFacts, String> {
     let inspection = image
-        .inspect(limits, &InspectOptions { sass: true })
+        .inspect(
+            limits,
+            &InspectOptions {
+                sass: SassDetail::Kernels,
+            },
+        )
         .map_err(|error| error.to_string())?;
     let content = image.decode(limits).map_err(|error| error.to_string())?;
     let (kind, code) = match image.kind {

@@ -1,12 +1,13 @@
 //! Counts the instructions of code sections.
 
 use std::collections::BTreeMap;
+use std::sync::OnceLock;
 
 use blockgate_arch::Arch;
 
 use super::f2fp::{self, Spelling};
 use super::histogram::{Histogram, Mnemonic};
-use super::opcodes::{NAMES, NO_NAME};
+use super::opcodes::{CLASSES, NAMES, NO_NAME};
 use super::{Class, Exception, LOW_9};
 
 /// Size of an instruction from sm_70 on.
@@ -20,6 +21,9 @@ const FORM_COUNT: usize = FORMS as usize;
 /// The deciding bit, above the low 12 bits.
 const BIT: u16 = 1 << 12;
 
+/// Few enough instructions at a time for the counters and for the list of special ones.
+const BATCH_BYTES: usize = INSTRUCTION_BYTES << 20;
+
 /// The low 9 bits of the tensor-core instructions `UTC*MMA`.
 const TENSOR_CORE: u16 = 0x1ea;
 
@@ -30,10 +34,7 @@ const TENSOR_CORE: u16 = 0x1ea;
 pub(crate) struct Counter {
     class: Option<&'static Class>,
     spelling: Spelling,
-    /// The deciding bits of the upper word, by the low 12 bits.
-    hi_masks: Box<[u32; FORM_COUNT]>,
-    /// Index into `NAMES` by the low 12 bits and the deciding bit.
-    names: Box<[u16; 2 * FORM_COUNT]>,
+    tables: &'static Tables,
     counts: Box<[u32; 2 * FORM_COUNT]>,
     /// Which of the counts are not zero.
     touched: Vec<u16>,
@@ -43,12 +44,28 @@ pub(crate) struct Counter {
     conversions: BTreeMap<u16, Mnemonic>,
     section: Tally,
     total: Tally,
+    /// Code that is counted and not yet in a tally, in bytes.
+    pending_bytes: usize,
 }
 
-impl Counter {
-    /// For `arch`. Where its encoding is not known, every opcode is counted without a name.
-    pub(crate) fn new(arch: Arch) -> Self {
-        let class = Class::of(arch);
+/// What the low 12 bits and the deciding bit stand for in a class: made once for each class and kept.
+struct Tables {
+    /// The deciding bits of the upper word, by the low 12 bits.
+    hi_masks: Box<[u32; FORM_COUNT]>,
+    /// Index into `NAMES` by the low 12 bits and the deciding bit.
+    names: Box<[u16; 2 * FORM_COUNT]>,
+}
+
+impl Tables {
+    fn of(class: Option<&'static Class>) -> &'static Self {
+        static OF_CLASSES: [OnceLock<Tables>; CLASSES.len()] = [const { OnceLock::new() }; CLASSES.len()];
+        static OF_NONE: OnceLock<Tables> = OnceLock::new();
+        let known = class.and_then(|class| CLASSES.iter().position(|other| std::ptr::eq(other, class)));
+        let slot = known.and_then(|index| OF_CLASSES.get(index)).unwrap_or(&OF_NONE);
+        slot.get_or_init(|| Self::new(class))
+    }
+
+    fn new(class: Option<&Class>) -> Self {
         let mut hi_masks = Box::new([0; FORM_COUNT]);
         for (low12, exception) in class.map_or(&[][..], |class| class.exceptions) {
             if let (Exception::Bit { hi_mask, .. }, Some(mask)) =
@@ -62,24 +79,42 @@ impl Counter {
             let named = class.and_then(|class| class.name(index & 0xfff, index & BIT != 0));
             *name = named.unwrap_or(NO_NAME);
         }
+        Self { hi_masks, names }
+    }
+}
+
+impl Counter {
+    /// For `arch`. Where its encoding is not known, every opcode is counted without a name.
+    pub(crate) fn new(arch: Arch) -> Self {
+        let class = Class::of(arch);
         Self {
             class,
             spelling: Spelling::of(arch),
-            hi_masks,
-            names,
+            tables: Tables::of(class),
             counts: Box::new([0; 2 * FORM_COUNT]),
             touched: Vec::new(),
             special: Vec::new(),
             conversions: BTreeMap::new(),
             section: Tally::new(),
             total: Tally::new(),
+            pending_bytes: 0,
+        }
+    }
+
+    /// Counts the instructions of one section for the total alone, which costs less. Bytes behind the last whole instruction
+    /// are not looked at.
+    pub(crate) fn count_into_total(&mut self, code: &[u8]) {
+        for batch in code.chunks(BATCH_BYTES) {
+            if self.pending_bytes + batch.len() > BATCH_BYTES {
+                self.tally_batch();
+            }
+            self.count_batch(batch);
+            self.pending_bytes += batch.len();
         }
     }
 
     /// Counts the instructions of one section. Bytes behind the last whole instruction are not looked at.
     pub(crate) fn count(&mut self, code: &[u8]) -> Histogram {
-        // Few enough instructions at a time for the counters and for the list of special ones.
-        const BATCH_BYTES: usize = INSTRUCTION_BYTES << 20;
         for batch in code.chunks(BATCH_BYTES) {
             self.count_batch(batch);
             self.tally_batch();
@@ -89,6 +124,8 @@ impl Counter {
 
     /// Everything that was counted so far.
     pub(crate) fn into_total(mut self) -> Histogram {
+        self.tally_batch();
+        self.section.take_into(&mut self.total);
         self.total.take_into(&mut Tally::new())
     }
 
@@ -112,7 +149,7 @@ impl Counter {
                 continue;
             }
             let form = usize::from(low12);
-            let half = usize::from(hi & self.hi_masks[form] != 0);
+            let half = usize::from(hi & self.tables.hi_masks[form] != 0);
             let count = &mut self.counts[form | half << 12];
             if *count == 0 {
                 self.touched.push(low12 | ((half as u16) * BIT));
@@ -126,12 +163,13 @@ impl Counter {
         for &index in &self.touched {
             let at = usize::from(index) % (2 * FORM_COUNT);
             let count = u64::from(std::mem::take(&mut self.counts[at]));
-            match self.names[at] {
+            match self.tables.names[at] {
                 NO_NAME => self.section.add(Mnemonic::Unknown(index & 0xfff), count),
                 name => self.section.add(Mnemonic::Base(name), count),
             }
         }
         self.touched.clear();
+        self.pending_bytes = 0;
         let mut special = std::mem::take(&mut self.special);
         special.sort_unstable();
         for same in special.chunk_by(|a, b| a == b) {
@@ -287,6 +325,28 @@ mod tests {
         ] {
             assert_eq!(counted(sm, &[(0x7235, 0)]), named(&[(name, 1)]), "sm_{sm}");
         }
+    }
+
+    #[test]
+    fn the_total_is_the_same_with_and_without_sections() {
+        let code: Vec<u8> = (0..4096_u64)
+            .flat_map(|word| [(word * 0x9e37 & 0xffff).to_le_bytes(), (word << 8).to_le_bytes()].concat())
+            .collect();
+        let arch = "100a".parse().unwrap();
+        let (mut by_section, mut at_once) = (Counter::new(arch), Counter::new(arch));
+        for section in code.chunks(1600) {
+            by_section.count(section);
+            at_once.count_into_total(section);
+        }
+        let counts = |histogram: &crate::Histogram| -> Vec<(String, u64)> {
+            histogram
+                .iter()
+                .map(|(name, count)| (name.to_owned(), count))
+                .collect()
+        };
+        let (by_section, at_once) = (by_section.into_total(), at_once.into_total());
+        assert_eq!(at_once.total(), 4096);
+        assert_eq!(counts(&by_section), counts(&at_once));
     }
 
     #[test]

@@ -6,7 +6,9 @@ use std::process::Command;
 use std::sync::{LazyLock, Mutex};
 
 use blockgate_arch::{Arch, Scope};
-use blockgate_fatbin::{Artifact, Cubin, FileFormat, ImageKind, InspectOptions, Limits, Severity, read};
+use blockgate_fatbin::{
+    Artifact, Cubin, FileFormat, ImageKind, InspectOptions, Limits, SassDetail, Severity, read,
+};
 use libtest_mimic::{Failed, Trial};
 
 use crate::edge;
@@ -122,7 +124,12 @@ fn goblin(name: &str, path: &Path) -> Result<(), Failed> {
             }
         };
         let theirs = goblin_kernels(&content);
-        let inspection = match image.inspect(&limits, &InspectOptions { sass: false }) {
+        let inspection = match image.inspect(
+            &limits,
+            &InspectOptions {
+                sass: SassDetail::Off,
+            },
+        ) {
             Ok(inspection) => inspection,
             Err(error) => {
                 both_refuse(name, &error, theirs.is_err())?;
@@ -371,7 +378,12 @@ fn cuobjdump_names(
         let (index, arch, extension) = match image.kind {
             ImageKind::Cubin => {
                 cubins += 1;
-                match image.inspect(limits, &InspectOptions { sass: false }) {
+                match image.inspect(
+                    limits,
+                    &InspectOptions {
+                        sass: SassDetail::Off,
+                    },
+                ) {
                     Ok(inspection) => (cubins, inspection.arch_evidence.content, "cubin"),
                     Err(_) => {
                         unreadable = true;
@@ -411,7 +423,16 @@ fn nvdisasm_has_a_say(path: &Path) -> Result<bool, Failed> {
         .images
         .iter()
         .filter(|image| image.kind == ImageKind::Cubin)
-        .filter_map(|image| image.inspect(&limits, &InspectOptions { sass: false }).ok())
+        .filter_map(|image| {
+            image
+                .inspect(
+                    &limits,
+                    &InspectOptions {
+                        sass: SassDetail::Off,
+                    },
+                )
+                .ok()
+        })
         .any(|inspection| is_known_to_13(inspection.arch)))
 }
 
