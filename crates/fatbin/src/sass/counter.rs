@@ -330,7 +330,13 @@ mod tests {
     #[test]
     fn the_total_is_the_same_with_and_without_sections() {
         let code: Vec<u8> = (0..4096_u64)
-            .flat_map(|word| [(word * 0x9e37 & 0xffff).to_le_bytes(), (word << 8).to_le_bytes()].concat())
+            .flat_map(|word| {
+                [
+                    ((word * 0x9e37) & 0xffff).to_le_bytes(),
+                    (word << 8).to_le_bytes(),
+                ]
+                .concat()
+            })
             .collect();
         let arch = "100a".parse().unwrap();
         let (mut by_section, mut at_once) = (Counter::new(arch), Counter::new(arch));
