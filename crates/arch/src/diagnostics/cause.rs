@@ -98,6 +98,13 @@ pub enum Cause {
         /// The toolkit that ran.
         toolkit: ToolkitVersion,
     },
+    /// CUDA's headers refuse the C++ compiler that nvcc is given.
+    HostCompiler {
+        /// What they say of it.
+        refusal: String,
+        /// The toolkit that ran.
+        toolkit: ToolkitVersion,
+    },
     /// A layer above nvcc refused the architecture.
     FrontEnd {
         /// The entry that it refused.
@@ -127,6 +134,7 @@ impl Cause {
             Self::CMakeTooOld { .. } => "cmake-too-old",
             Self::CMakeRefusedList { .. } => "cmake-refused-list",
             Self::UnknownOption { .. } => "unknown-option",
+            Self::HostCompiler { .. } => "host-compiler-refused",
             Self::FrontEnd { .. } => "front-end-refused",
             Self::Other { .. } => "other",
         }
@@ -190,6 +198,10 @@ impl fmt::Display for Cause {
             Self::UnknownOption { option, toolkit } => {
                 write!(f, "nvcc {toolkit} does not know the option `{option}`")
             }
+            Self::HostCompiler { refusal, toolkit } => write!(
+                f,
+                "CUDA {toolkit} does not take this C++ compiler ({refusal}); set CXX to one that it takes"
+            ),
             Self::FrontEnd { token, component } => write!(
                 f,
                 "{component} refuses `{token}`; nvcc itself was not asked, so a newer {component} or another spelling is needed"

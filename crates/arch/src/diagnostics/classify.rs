@@ -40,6 +40,7 @@ pub(super) fn diagnose(output: &str, context: &Context) -> Vec<Diagnosis> {
             Line::Ptx { file, line, text } => reader.ptx(file, line, text),
             Line::Tool { tool, text } => reader.tool(tool, text),
             Line::Source { file, text } => reader.source(file, text),
+            Line::HostCompiler { refusal } => reader.host_compiler(refusal),
             Line::Failed { object } => reader.failed(object),
             Line::Step => reader.end_of_failed(),
             Line::Text(text) => reader.text(text),
@@ -330,7 +331,7 @@ impl Reader<'_> {
         let quotes_a_compiler = quoted_lines.iter().any(|quoted| {
             matches!(
                 line(quoted),
-                Line::Ptx { .. } | Line::Tool { .. } | Line::Source { .. }
+                Line::Ptx { .. } | Line::Tool { .. } | Line::Source { .. } | Line::HostCompiler { .. }
             )
         });
         if quotes_a_compiler {
@@ -348,8 +349,18 @@ impl Reader<'_> {
                 },
             },
             None => {
-                let first = quoted_lines.iter().find(|quoted| !quoted.is_empty());
-                other(first.unwrap_or(&headline))
+                // CMake breaks its sentences into lines; a paragraph is one message.
+                let paragraph: Vec<&str> = quoted_lines
+                    .iter()
+                    .copied()
+                    .skip_while(|quoted| quoted.is_empty())
+                    .take_while(|quoted| !quoted.is_empty())
+                    .collect();
+                if paragraph.is_empty() {
+                    other(headline)
+                } else {
+                    other(&paragraph.join(" "))
+                }
             }
         };
         let messages: Vec<String> = quoted_lines
@@ -359,6 +370,15 @@ impl Reader<'_> {
             .map(|quoted| (*quoted).to_owned())
             .collect();
         self.push(None, None, messages, cause);
+    }
+
+    fn host_compiler(&mut self, refusal: &str) {
+        self.close();
+        let cause = Cause::HostCompiler {
+            refusal: refusal.to_owned(),
+            toolkit: self.context.toolkit,
+        };
+        self.push(None, None, vec![refusal.to_owned()], cause);
     }
 
     fn last_words(&mut self, text: &str) {

@@ -13,6 +13,8 @@ pub(super) enum Line<'a> {
     Tool { tool: &'a str, text: &'a str },
     /// `FILE(N): error: TEXT` of cudafe++, `FILE:N:M: error: TEXT` of a host compiler.
     Source { file: &'a str, text: &'a str },
+    /// `#error -- unsupported GNU version! …` of CUDA's headers: they refuse the host compiler.
+    HostCompiler { refusal: &'a str },
     /// `CMake Error at FILE:N (…):`
     CMake,
     /// `FAILED: OBJECT` of Ninja, which then shows the command and what it printed.
@@ -34,7 +36,8 @@ pub(super) fn line(raw: &str) -> Line<'_> {
     if text.starts_with("CMake Error") {
         return Line::CMake;
     }
-    failed_line(text)
+    host_compiler_line(text)
+        .or_else(|| failed_line(text))
         .or_else(|| tool_line(text))
         .or_else(|| source_line(text))
         .or_else(|| program_line(text))
@@ -46,6 +49,15 @@ pub(super) fn line(raw: &str) -> Line<'_> {
             (names_targets && text.contains("nvcc")).then_some(Line::Command(text))
         })
         .unwrap_or(Line::Text(text))
+}
+
+/// CUDA's `host_config.h` names what it refuses up to the first exclamation mark; the rest is about an override.
+fn host_compiler_line(text: &str) -> Option<Line<'_>> {
+    let (_, rest) = text.split_once("#error -- ")?;
+    let (refusal, _) = rest.split_once('!')?;
+    refusal
+        .starts_with("unsupported")
+        .then_some(Line::HostCompiler { refusal })
 }
 
 fn tool_line(text: &str) -> Option<Line<'_>> {
@@ -188,6 +200,12 @@ mod tests {
                 Line::Tool {
                     tool: "nvcc",
                     text: "Unsupported gpu architecture 'compute_101'",
+                },
+            ),
+            (
+                "  error: #error -- unsupported GNU version! gcc versions later than 15 are",
+                Line::HostCompiler {
+                    refusal: "unsupported GNU version",
                 },
             ),
             (
