@@ -73,7 +73,7 @@ struct SummaryError<'a> {
     message: &'a str,
 }
 
-/// The JSON Schema of what [`write`] writes.
+/// The JSON Schema of what [`write()`] writes.
 pub(crate) fn json_schema() -> Schema {
     schemars::schema_for!(Summary<'_>)
 }
