@@ -117,8 +117,8 @@ fn count(index: usize, expectation: &Expectation, files: &[FileReport]) -> Resul
             Some(_) => files
                 .iter()
                 .flat_map(|file| &file.members)
-                .filter(|(name, _)| selects(expectation, Some(name)))
-                .map(|(_, size_bytes)| size_bytes)
+                .filter(|member| selects(expectation, Some(&member.name)))
+                .map(|member| member.size_bytes)
                 .sum(),
         }),
     }
@@ -135,7 +135,7 @@ fn selects(expectation: &Expectation, member: Option<&str>) -> bool {
 fn has_member(file: &FileReport, expectation: &Expectation) -> bool {
     file.members
         .iter()
-        .any(|(name, _)| selects(expectation, Some(name)))
+        .any(|member| selects(expectation, Some(&member.name)))
 }
 
 /// How many images of these kinds are for an architecture that the pattern names.

@@ -53,8 +53,8 @@ pub struct FileReport {
     pub size_bytes: u64,
     /// What kind of device code the file holds, so that an empty answer is never mistaken for a clean one.
     pub device_code: DeviceCode,
-    /// Members of an archive with their sizes in bytes; empty for other files.
-    pub members: Vec<(Arc<str>, u64)>,
+    /// Members of an archive, package or folder; empty for other files.
+    pub members: Vec<MemberReport>,
     /// Every image, in file order.
     pub images: Vec<ImageReport>,
     /// Sums over the images.
@@ -65,11 +65,27 @@ pub struct FileReport {
     pub read_in_full: bool,
 }
 
+/// One member of an archive, package or folder that was read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct MemberReport {
+    /// Its full name: the path in the package, then the name in the archive (`lib/libx.a/quantize.cu.o`).
+    pub name: Arc<str>,
+    /// The file of the package or folder that it is or lies in; `None` where the input is no package. What loads or links
+    /// as a whole is such a file, or the input.
+    pub file: Option<Arc<str>>,
+    /// Its size in bytes, decompressed.
+    pub size_bytes: u64,
+    /// What kind of device code it holds.
+    pub device_code: DeviceCode,
+}
+
 /// One image: a cubin, a PTX text, LTO-IR or something else that a fat binary names.
 #[derive(Debug)]
 pub struct ImageReport {
-    /// The archive member that holds it.
+    /// The member that holds it, as [`MemberReport::name`] has it; `None` where the input has no members.
     pub member: Option<Arc<str>>,
+    /// The file of the package or folder that holds it, as [`MemberReport::file`] has it.
+    pub file: Option<Arc<str>>,
     /// The section of the host file that holds it.
     pub section: Option<&'static str>,
     /// Running number of its region in the file.

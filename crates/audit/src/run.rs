@@ -12,7 +12,7 @@ use rayon::prelude::*;
 use crate::census::Totals;
 use crate::evaluate::evaluate;
 use crate::mapped::Bytes;
-use crate::report::{FileReport, ImageReport, KernelReport, Report};
+use crate::report::{FileReport, ImageReport, KernelReport, MemberReport, Report};
 
 /// What an audit looks at.
 #[derive(Clone, Debug, Default)]
@@ -177,9 +177,12 @@ impl FileOutcome {
     ) {
         for member in &artifact.members {
             if let Some(name) = external.or(member.name.as_ref()) {
-                self.file
-                    .members
-                    .push((Arc::clone(name), member.data.len() as u64));
+                self.file.members.push(MemberReport {
+                    name: Arc::clone(name),
+                    file: None,
+                    size_bytes: member.data.len() as u64,
+                    device_code: member.device_code,
+                });
             }
             states.push(member.device_code);
         }
@@ -274,6 +277,7 @@ impl FileOutcome {
 fn inspect(image: &Image<'_>, external: Option<&Arc<str>>, options: &Options) -> (ImageReport, Vec<Defect>) {
     let mut row = ImageReport {
         member: external.or(image.member.as_ref()).cloned(),
+        file: None,
         section: image.section,
         region: image.region,
         offset_bytes: image.offset,

@@ -14,7 +14,7 @@ use serde::Serialize;
 
 use crate::census::{ArchCount, Totals};
 use crate::evaluate::{Evaluation, Outcome};
-use crate::report::{FileReport, ImageReport, KernelReport, Report};
+use crate::report::{FileReport, ImageReport, KernelReport, MemberReport, Report};
 
 /// Writes `report` as schema `blockgate.audit/1`. `mnemonics` selects which instruction counts are written.
 pub fn json(out: &mut dyn Write, report: &Report, mnemonics: &Mnemonics) -> io::Result<()> {
@@ -70,13 +70,26 @@ struct JsonInput<'a> {
     device_code: &'static str,
     /// The oldest CUDA driver release that loads every image, as far as compression decides it.
     driver_floor: Option<String>,
+    members: Vec<JsonMember<'a>>,
     images: Vec<JsonImage<'a>>,
     totals: JsonTotals,
+}
+
+/// A member of an archive, package or folder.
+#[derive(Serialize, JsonSchema)]
+struct JsonMember<'a> {
+    /// Full name: the path in the package, then the name in the archive.
+    name: &'a str,
+    /// The file of the package or folder that it is or lies in.
+    file: Option<&'a str>,
+    size: u64,
+    device_code: &'static str,
 }
 
 #[derive(Serialize, JsonSchema)]
 struct JsonImage<'a> {
     member: Option<&'a str>,
+    file: Option<&'a str>,
     section: Option<&'a str>,
     region: u32,
     offset: u64,
@@ -149,6 +162,7 @@ impl<'a> JsonInput<'a> {
             size: file.size_bytes,
             device_code: file.device_code.as_str(),
             driver_floor: file.driver_floor().map(|floor| floor.to_string()),
+            members: file.members.iter().map(JsonMember::of).collect(),
             images: file
                 .images
                 .iter()
@@ -159,10 +173,22 @@ impl<'a> JsonInput<'a> {
     }
 }
 
+impl<'a> JsonMember<'a> {
+    fn of(member: &'a MemberReport) -> Self {
+        Self {
+            name: &member.name,
+            file: member.file.as_deref(),
+            size: member.size_bytes,
+            device_code: member.device_code.as_str(),
+        }
+    }
+}
+
 impl<'a> JsonImage<'a> {
     fn of(image: &'a ImageReport, mnemonics: &Mnemonics) -> Self {
         Self {
             member: image.member.as_deref(),
+            file: image.file.as_deref(),
             section: image.section,
             region: image.region,
             offset: image.offset_bytes,
