@@ -92,9 +92,11 @@ fn machine_output_is_versioned_and_raw() {
                   "size": 10016,
                   "device_code": "present",
                   "driver_floor": "12.4",
+                  "members": [],
                   "images": [
                     {
                       "member": null,
+                      "file": null,
                       "section": null,
                       "region": 0,
                       "offset": 16,
@@ -115,6 +117,7 @@ fn machine_output_is_versioned_and_raw() {
                     },
                     {
                       "member": null,
+                      "file": null,
                       "section": null,
                       "region": 0,
                       "offset": 560,
@@ -137,6 +140,7 @@ fn machine_output_is_versioned_and_raw() {
                     },
                     {
                       "member": null,
+                      "file": null,
                       "section": null,
                       "region": 0,
                       "offset": 9472,
