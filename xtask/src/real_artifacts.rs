@@ -9,7 +9,7 @@ use blockgate_audit::Options;
 use blockgate_audit::render::{self, HumanOptions, Mnemonics};
 use blockgate_expect::Expectation;
 use blockgate_findings::ExitStatus;
-use blockgate_toolkit::Package;
+use blockgate_toolkit::{Package, PackageForm};
 use regex::Regex;
 
 use crate::context::Context;
@@ -35,6 +35,7 @@ pub(crate) const ARTIFACTS: &[RealArtifact] = &[RealArtifact {
         folder: "real-artifacts/mlx-cuda-13-0.32.4",
         files: &["mlx/lib/libmlx.so"],
         download_megabytes: 90,
+        form: PackageForm::Installed,
         wheel_platform: Some("manylinux_2_35_x86_64"),
         macos: true,
         elsewhere: "download the wheel by hand and use `cargo xtask audit-fatbin`.",

@@ -9,7 +9,7 @@ use blockgate_arch::diagnostics::CMAKE_WITH_FAMILY;
 use crate::error::ToolkitError;
 use crate::places::Places;
 use crate::process::{Limits, run_bounded};
-use crate::provision::{Package, Provisioner};
+use crate::provision::{Package, PackageForm, Provisioner};
 
 const PINNED: Package = Package {
     what: "CMake 4.4.5 and Ninja 1.13.2",
@@ -18,6 +18,7 @@ const PINNED: Package = Package {
     // `bin/cmake` is a script that wants its python; this is the program itself.
     files: &["cmake/data/bin/cmake", "bin/ninja"],
     download_megabytes: 31,
+    form: PackageForm::Installed,
     wheel_platform: None,
     macos: false,
     elsewhere: "install CMake 4.0.2 or later and Ninja, and have them in PATH.",

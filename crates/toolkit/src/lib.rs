@@ -29,6 +29,6 @@ pub use error::{Missing, ToolkitError};
 pub use oracles::Oracles;
 pub use places::{Candidate, PassedOver, Places, Rejection, ToolkitSource};
 pub use progress::Progress;
-pub use provision::{Package, Provisioner, lock_or_wait};
+pub use provision::{Package, PackageForm, Provisioner, lock_or_wait};
 pub use toolkit::{Obtained, PINNED_VERSION, Toolkit};
 pub use version::{Tool, read_version};

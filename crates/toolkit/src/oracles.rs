@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use crate::error::ToolkitError;
-use crate::provision::{Package, Provisioner};
+use crate::provision::{Package, PackageForm, Provisioner};
 use crate::version::read_version;
 
 const PINNED: Package = Package {
@@ -12,6 +12,7 @@ const PINNED: Package = Package {
     folder: "toolkits/oracles",
     files: &["nvidia/cu13/bin/cuobjdump", "nvidia/cu13/bin/nvdisasm"],
     download_megabytes: 6,
+    form: PackageForm::Installed,
     wheel_platform: None,
     macos: false,
     elsewhere: "leave the oracles out (`cargo xtask test --no-oracles`).",

@@ -7,7 +7,7 @@ use std::time::Duration;
 use crate::error::{Missing, ToolkitError};
 use crate::places::Places;
 use crate::process::{Finished, Limits, run_bounded};
-use crate::provision::Package;
+use crate::provision::{Package, PackageForm};
 
 /// An installation of a toolkit is about 130 MB to fetch; a slow line needs its time.
 const INSTALL_LIMITS: Limits = Limits {
@@ -17,7 +17,7 @@ const INSTALL_LIMITS: Limits = Limits {
 
 const ADVICE: &str = "set PIP_FIND_LINKS to a folder that holds the wheels and PIP_NO_INDEX=1.";
 
-/// Installs `requirements` into `target`. `scratch` is an empty folder for a virtual environment, which is
+/// Installs `requirements` into `target`, or puts the wheels there. `scratch` is an empty folder for a virtual environment, which is
 /// made only where python3 has no pip of its own: it is not relocatable, so nothing is installed into it.
 pub(crate) fn install(
     package: &Package,
@@ -35,10 +35,18 @@ pub(crate) fn install(
     let python = python_with_pip(scratch, places)?;
     let mut command = Command::new(&python);
     command
-        .args(["-m", "pip", "install", "--require-hashes", "--no-deps"])
-        .args(["--only-binary=:all:", "--no-compile", "--no-input"])
-        .arg("--target")
+        .args(["-m", "pip"])
+        .args(match package.form {
+            PackageForm::Installed => &["install", "--no-compile", "--target"][..],
+            PackageForm::Wheels => &["download", "--dest"][..],
+        })
         .arg(target)
+        .args([
+            "--require-hashes",
+            "--no-deps",
+            "--only-binary=:all:",
+            "--no-input",
+        ])
         .arg("--requirement")
         .arg(requirements)
         .env("PIP_DISABLE_PIP_VERSION_CHECK", "1")

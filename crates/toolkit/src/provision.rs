@@ -27,12 +27,23 @@ pub struct Package {
     pub files: &'static [&'static str],
     /// How much is fetched, in megabytes, for the message.
     pub download_megabytes: u32,
+    /// Whether the content of its wheels is wanted, or the wheels as they are.
+    pub form: PackageForm,
     /// The wheel's platform tag where it is wanted whatever the host is: a file to look at, not a program to run.
     pub wheel_platform: Option<&'static str>,
     /// Whether there are packages for macOS too.
     pub macos: bool,
     /// What to do on a platform without packages.
     pub elsewhere: &'static str,
+}
+
+/// What a package's folder holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PackageForm {
+    /// What is in the wheels.
+    Installed,
+    /// The wheels themselves: files to look at.
+    Wheels,
 }
 
 /// Installs packages into a workspace's target folder.

@@ -8,7 +8,7 @@ use crate::build_tools::BuildTools;
 use crate::environment::{ChildEnvironment, prepended};
 use crate::error::ToolkitError;
 use crate::places::{PassedOver, Places, Rejection, ToolkitSource};
-use crate::provision::{Package, Provisioner};
+use crate::provision::{Package, PackageForm, Provisioner};
 use crate::version::{Tool, read_version};
 
 /// The version that is installed where none is found.
@@ -32,6 +32,7 @@ const PINNED: Package = Package {
         "nvidia/cu13/lib/libcudadevrt.a",
     ],
     download_megabytes: 103,
+    form: PackageForm::Installed,
     wheel_platform: None,
     macos: false,
     elsewhere: "install a CUDA toolkit yourself and name its compiler in CUDACXX.",

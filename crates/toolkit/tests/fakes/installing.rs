@@ -4,7 +4,9 @@ use std::fs;
 use std::path::Path;
 
 use crate::support::{Machine, version_line};
-use blockgate_toolkit::{BuildTools, ListNeeds, Oracles, Toolkit, ToolkitError, ToolkitSource};
+use blockgate_toolkit::{
+    BuildTools, ListNeeds, Oracles, Package, PackageForm, Toolkit, ToolkitError, ToolkitSource,
+};
 
 /// A `pip install` that lays out what the wheels of the oracles hold.
 fn oracles_of(version: &str) -> String {
@@ -230,6 +232,29 @@ fn the_pinned_toolkit_is_taken_where_none_is_found() {
     assert!(error.to_string().contains("no network"), "{error}");
     let found = Toolkit::obtain(&"12.4".parse().unwrap(), &provisioner).unwrap();
     assert_eq!(found.toolkit.source, ToolkitSource::Path);
+}
+
+#[test]
+fn wheels_are_kept_as_they_are_where_that_is_asked_for() {
+    let machine = Machine::new();
+    machine.write("ci/toolkits/wheels.txt", "a==1\n");
+    machine.python(r#"[ -z "$target" ] && mkdir -p "$dest" && echo PK > "$dest/a-1-py3-none-any.whl""#);
+    let package = Package {
+        what: "a wheel",
+        requirements: "ci/toolkits/wheels.txt",
+        folder: "wheels",
+        files: &["a-1-py3-none-any.whl"],
+        download_megabytes: 1,
+        form: PackageForm::Wheels,
+        wheel_platform: Some("manylinux_2_35_x86_64"),
+        macos: true,
+        elsewhere: "",
+    };
+    let provisioner = machine.provisioner();
+    let folder = provisioner.install(&package, |_| Ok(())).unwrap();
+    assert_eq!(fs::read_to_string(folder.join(package.files[0])).unwrap(), "PK\n");
+    provisioner.install(&package, |_| Ok(())).unwrap();
+    assert_eq!(machine.pip_runs(), 1);
 }
 
 /// A pin without a hash for one platform would only be noticed there.

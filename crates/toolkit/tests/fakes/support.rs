@@ -46,7 +46,7 @@ impl Machine {
         self.script(relative, &format!("echo '{}'", version_line(version)))
     }
 
-    /// Puts a python3 in PATH whose `pip install` runs `install` with `$target` set. Each run adds a line
+    /// Puts a python3 in PATH whose `pip install` runs `install` with `$target` set, or `$dest` for `pip download`. Each run adds a line
     /// to the file `pip-runs`.
     pub(crate) fn python(&self, install: &str) {
         let runs = self.path("pip-runs");
@@ -58,6 +58,7 @@ impl Machine {
 echo run >> '{}'
 while [ $# -gt 0 ]; do
   [ "$1" = --target ] && target=$2
+  [ "$1" = --dest ] && dest=$2
   shift
 done
 {install}"#,
