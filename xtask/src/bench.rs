@@ -3,14 +3,19 @@
 //! Machines are noisy, so the candidate and its peer take turns, the first round is dropped, and medians are
 //! shown with their spread. Nothing here is asserted.
 
-mod audit;
+mod inspect;
+mod sample;
+mod work;
 
 use std::collections::BTreeMap;
-use std::time::{Duration, Instant};
+use std::ffi::OsString;
 
 use blockgate_findings::ExitStatus;
 use serde::Serialize;
 
+pub(crate) use self::sample::{Args as MeasureArgs, run as measure};
+use self::sample::{Sample, sample};
+use self::work::Work;
 use crate::context::{Context, publish};
 use crate::output;
 
@@ -18,7 +23,7 @@ use crate::output;
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     /// The benches to run; all if none is named.
-    #[arg(value_name = "NAME", value_parser = clap::builder::PossibleValuesParser::new(["audit"]))]
+    #[arg(value_name = "NAME", value_parser = clap::builder::PossibleValuesParser::new(["inspect"]))]
     names: Vec<String>,
 
     /// Counted rounds; one more is run first and dropped.
@@ -36,8 +41,8 @@ struct Bench {
 }
 
 const BENCHES: &[Bench] = &[Bench {
-    name: "audit",
-    run: audit::run,
+    name: "inspect",
+    run: inspect::run,
 }];
 
 /// What a bench writes.
@@ -65,15 +70,24 @@ struct Input {
 #[derive(Debug, Serialize)]
 struct Row {
     what: String,
-    median_s: f64,
-    least_s: f64,
-    most_s: f64,
+    ours: Cost,
     peer: String,
-    peer_median_s: f64,
-    peer_least_s: f64,
-    peer_most_s: f64,
-    /// Median of the rounds' ratios, candidate over peer.
+    theirs: Cost,
+    /// Median of the rounds' ratios of wall time, candidate over peer.
     ratio: f64,
+    least_ratio: f64,
+    most_ratio: f64,
+}
+
+/// What one side costs, over the counted rounds.
+#[derive(Debug, Serialize)]
+struct Cost {
+    wall_median_s: f64,
+    wall_least_s: f64,
+    wall_most_s: f64,
+    cpu_median_s: f64,
+    /// The largest of all rounds, pages of mapped inputs included.
+    peak_bytes: u64,
 }
 
 pub(crate) fn run(args: &Args, context: &Context) -> anyhow::Result<ExitStatus> {
@@ -88,16 +102,8 @@ pub(crate) fn run(args: &Args, context: &Context) -> anyhow::Result<ExitStatus> 
         ))?;
         for row in &record.rows {
             output::line(&format!(
-                "  {}: {:.3} s ({:.3} to {:.3}); {}: {:.3} s ({:.3} to {:.3}); ratio {:.4}",
-                row.what,
-                row.median_s,
-                row.least_s,
-                row.most_s,
-                row.peer,
-                row.peer_median_s,
-                row.peer_least_s,
-                row.peer_most_s,
-                row.ratio,
+                "  {}: {}; {}: {}; ratio {:.4} ({:.4} to {:.4})",
+                row.what, row.ours, row.peer, row.theirs, row.ratio, row.least_ratio, row.most_ratio
             ))?;
         }
         if args.record {
@@ -110,45 +116,84 @@ pub(crate) fn run(args: &Args, context: &Context) -> anyhow::Result<ExitStatus> 
     Ok(ExitStatus::Clean)
 }
 
-/// Runs candidate and peer in turns; `rounds` are counted, one more is run first and dropped.
-fn compare(
-    what: &str,
-    peer: &str,
-    rounds: u16,
-    mut candidate: impl FnMut() -> anyhow::Result<()>,
-    mut other: impl FnMut() -> anyhow::Result<()>,
-) -> anyhow::Result<Row> {
-    let mut times = Vec::new();
-    for round in 0..=rounds {
-        let pair = (timed(&mut candidate)?, timed(&mut other)?);
-        if round > 0 {
-            times.push(pair);
+/// One side of a comparison.
+struct Side {
+    work: Work,
+    operands: Vec<OsString>,
+    /// What times are multiplied by, where the work is a known part of what is compared.
+    times: f64,
+}
+
+impl Side {
+    const fn of(work: Work, operands: Vec<OsString>) -> Self {
+        Self {
+            work,
+            operands,
+            times: 1.0,
         }
     }
-    let ours = Spread::of(times.iter().map(|(ours, _)| ours.as_secs_f64()));
-    let peers = Spread::of(times.iter().map(|(_, peers)| peers.as_secs_f64()));
-    let ratio = Spread::of(
-        times
-            .iter()
-            .map(|(ours, peers)| ours.as_secs_f64() / peers.as_secs_f64()),
-    );
+
+    fn sample(&self) -> anyhow::Result<Sample> {
+        let Sample {
+            wall_s,
+            cpu_s,
+            peak_bytes,
+        } = sample(self.work, &self.operands)?;
+        Ok(Sample {
+            wall_s: wall_s * self.times,
+            cpu_s: cpu_s * self.times,
+            peak_bytes,
+        })
+    }
+}
+
+/// Runs candidate and peer in turns; `rounds` are counted, one more is run first and dropped.
+fn compare(what: &str, candidate: Side, peer: &str, other: Side, rounds: u16) -> anyhow::Result<Row> {
+    let mut pairs = Vec::new();
+    for round in 0..=rounds {
+        let pair = (candidate.sample()?, other.sample()?);
+        if round > 0 {
+            pairs.push(pair);
+        }
+    }
+    let (ours, theirs): (Vec<Sample>, Vec<Sample>) = pairs.iter().copied().unzip();
+    let ratio = Spread::of(pairs.iter().map(|(ours, theirs)| ours.wall_s / theirs.wall_s));
     Ok(Row {
         what: what.to_owned(),
-        median_s: ours.median,
-        least_s: ours.least,
-        most_s: ours.most,
+        ours: Cost::of(&ours),
         peer: peer.to_owned(),
-        peer_median_s: peers.median,
-        peer_least_s: peers.least,
-        peer_most_s: peers.most,
+        theirs: Cost::of(&theirs),
         ratio: ratio.median,
+        least_ratio: ratio.least,
+        most_ratio: ratio.most,
     })
 }
 
-fn timed(work: &mut impl FnMut() -> anyhow::Result<()>) -> anyhow::Result<Duration> {
-    let start = Instant::now();
-    work()?;
-    Ok(start.elapsed())
+impl Cost {
+    fn of(samples: &[Sample]) -> Self {
+        let wall = Spread::of(samples.iter().map(|sample| sample.wall_s));
+        Self {
+            wall_median_s: wall.median,
+            wall_least_s: wall.least,
+            wall_most_s: wall.most,
+            cpu_median_s: Spread::of(samples.iter().map(|sample| sample.cpu_s)).median,
+            peak_bytes: samples.iter().map(|sample| sample.peak_bytes).max().unwrap_or(0),
+        }
+    }
+}
+
+impl std::fmt::Display for Cost {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(
+            f,
+            "{:.3} s ({:.3} to {:.3}), CPU {:.3} s, peak {}",
+            self.wall_median_s,
+            self.wall_least_s,
+            self.wall_most_s,
+            self.cpu_median_s,
+            blockgate_audit::render::bytes(self.peak_bytes),
+        )
+    }
 }
 
 /// Median, least and most of some numbers.

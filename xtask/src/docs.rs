@@ -49,6 +49,10 @@ const GENERATED: &[Generated] = &[
         content: |context, current| tables::rendered(context, "README.md", current),
     },
     Generated {
+        path: "docs/performance.md",
+        content: |context, current| tables::rendered(context, "docs/performance.md", current),
+    },
+    Generated {
         path: "docs/records/README.md",
         content: |context, current| tables::rendered(context, "docs/records/README.md", current),
     },

@@ -51,6 +51,8 @@ enum Task {
     BuildArch(build_arch::Args),
     Docs(docs::Args),
     Gates(gates::Args),
+    #[command(hide = true)]
+    Measure(bench::MeasureArgs),
     Probe(probe::Args),
     RealArtifacts(real_artifacts::Args),
     Ci(ci::Args),
@@ -76,6 +78,7 @@ fn dispatch(task: &Task, context: &Context) -> anyhow::Result<ExitStatus> {
         Task::BuildArch(args) => build_arch::run(args, context),
         Task::Docs(args) => docs::run(args, context),
         Task::Gates(args) => gates::run(args, context),
+        Task::Measure(args) => bench::measure(args),
         Task::Probe(args) => probe::run(args, context),
         Task::RealArtifacts(args) => real_artifacts::run(args, context),
         Task::Ci(args) => ci::run(args, context),

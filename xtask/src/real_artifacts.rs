@@ -2,6 +2,8 @@
 //!
 //! The counts were made with NVIDIA's disassembler once; a difference is a fault of our reader.
 
+use std::fs::File;
+use std::io::Read as _;
 use std::path::PathBuf;
 
 use blockgate::Format;
@@ -12,15 +14,17 @@ use blockgate_findings::ExitStatus;
 use blockgate_toolkit::{Package, PackageForm};
 use regex::Regex;
 
-use crate::context::Context;
+use crate::context::{Context, publish};
 use crate::output::print;
 use crate::toolkit::{provisioner, unreadable};
 
 /// A released file and what it is known to hold.
 pub(crate) struct RealArtifact {
     package: Package,
-    /// The file to audit, relative to the package's folder.
-    file: &'static str,
+    /// The wheel, relative to the package's folder.
+    wheel: &'static str,
+    /// The largest library in it.
+    pub(crate) library: &'static str,
     /// What NVIDIA's tools say of it.
     expect: &'static [&'static str],
 }
@@ -33,14 +37,15 @@ pub(crate) const ARTIFACTS: &[RealArtifact] = &[RealArtifact {
         what: "mlx-cuda-13 0.32.4",
         requirements: "ci/real-artifacts/mlx-cuda-13.txt",
         folder: "real-artifacts/mlx-cuda-13-0.32.4",
-        files: &["mlx/lib/libmlx.so"],
+        files: &["mlx_cuda_13-0.32.4-py3-none-manylinux_2_35_x86_64.whl"],
         download_megabytes: 90,
-        form: PackageForm::Installed,
+        form: PackageForm::Wheels,
         wheel_platform: Some("manylinux_2_35_x86_64"),
         macos: true,
         elsewhere: "download the wheel by hand and use `cargo xtask audit-fatbin`.",
     },
-    file: "mlx/lib/libmlx.so",
+    wheel: "mlx_cuda_13-0.32.4-py3-none-manylinux_2_35_x86_64.whl",
+    library: "mlx/lib/libmlx.so",
     // Images: cuobjdump 13.5.37 -lelf -lptx. Instructions and mnemonics: nvdisasm 13.5.37 -c over every image.
     expect: &[
         "cubins(*) == 594",
@@ -65,6 +70,24 @@ pub(crate) const ARTIFACTS: &[RealArtifact] = &[RealArtifact {
         r"sass(^F2FP\.SATFINITE\.E2M1\.F32\.PACK_AB_MERGE_C$)@sm_120a == 216",
         r"sass(^F2FP\.SATFINITE\.E2M1\.F32\.PACK_AB_MERGE_C$)@sm_121a == 216",
     ],
+}];
+
+/// Large files that are only timed.
+pub(crate) const TIMED: &[RealArtifact] = &[RealArtifact {
+    package: Package {
+        what: "sgl-kernel 0.3.21",
+        requirements: "ci/real-artifacts/sgl-kernel.txt",
+        folder: "real-artifacts/sgl-kernel-0.3.21",
+        files: &["sgl_kernel-0.3.21-cp310-abi3-manylinux2014_x86_64.whl"],
+        download_megabytes: 536,
+        form: PackageForm::Wheels,
+        wheel_platform: Some("manylinux2014_x86_64"),
+        macos: true,
+        elsewhere: "download the wheel by hand and use `cargo xtask audit-fatbin`.",
+    },
+    wheel: "sgl_kernel-0.3.21-cp310-abi3-manylinux2014_x86_64.whl",
+    library: "sgl_kernel/flash_ops.abi3.so",
+    expect: &[],
 }];
 
 /// Audit released files of other projects against known counts.
@@ -110,11 +133,31 @@ pub(crate) fn run(args: &Args, context: &Context) -> anyhow::Result<ExitStatus> 
 }
 
 impl RealArtifact {
+    /// Name and version.
+    pub(crate) const fn what(&self) -> &'static str {
+        self.package.what
+    }
+
+    /// The wheel, fetched now where it is not there.
     pub(crate) fn fetch(&self, context: &Context) -> anyhow::Result<PathBuf> {
         let folder = provisioner(context)
             .install(&self.package, |_| Ok(()))
             .map_err(unreadable)?;
-        Ok(folder.join(self.file))
+        Ok(folder.join(self.wheel))
+    }
+
+    /// The library in a file of its own, for tools that read no wheels.
+    pub(crate) fn library(&self, context: &Context) -> anyhow::Result<PathBuf> {
+        let wheel = self.fetch(context)?;
+        let path = wheel.with_file_name(self.library.rsplit('/').next().unwrap_or(self.library));
+        let mut archive = zip::ZipArchive::new(File::open(&wheel)?)?;
+        let mut member = archive.by_name(self.library)?;
+        if !path.metadata().is_ok_and(|found| found.len() == member.size()) {
+            let mut content = Vec::new();
+            member.read_to_end(&mut content)?;
+            publish(&path, &content)?;
+        }
+        Ok(path)
     }
 }
 

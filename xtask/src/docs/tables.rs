@@ -23,10 +23,10 @@ const TABLES: &[Table] = &[
         render: build_arch,
     },
     Table {
-        page: "README.md",
-        name: "bench-audit",
-        records: &["docs/records/bench-audit.json"],
-        render: bench_audit,
+        page: "docs/performance.md",
+        name: "bench-inspect",
+        records: &["docs/records/bench-inspect.json"],
+        render: bench_inspect,
     },
     Table {
         page: "docs/records/README.md",
@@ -163,29 +163,46 @@ fn changed(list: &Value) -> String {
 }
 
 /// One row per measurement, with its peer in the same run.
-fn bench_audit(records: &[Value]) -> anyhow::Result<String> {
+fn bench_inspect(records: &[Value]) -> anyhow::Result<String> {
     let mut page = String::from(
-        "| what | median | spread | peer | its median | ratio |\n|---|---:|---:|---|---:|---:|\n",
+        "| what | wall | CPU | peak | peer | its wall | its CPU | its peak | ratio |\n|---|---:|---:|---:|---|---:|---:|---:|---:|\n",
     );
     for row in array(only(records)?, "rows")? {
-        let milliseconds = |key: &str| -> anyhow::Result<String> {
-            Ok(format!(
-                "{:.0} ms",
-                row[key].as_f64().with_context(|| key.to_owned())? * 1e3
-            ))
-        };
+        let (ours, theirs) = (cost(&row["ours"])?, cost(&row["theirs"])?);
+        let number = |key: &str| row[key].as_f64().with_context(|| key.to_owned());
         page.push_str(&format!(
-            "| {} | {} | {} to {} | {} | {} | {} |\n",
+            "| {} | {ours} | {} | {theirs} | {} ({} to {}) |\n",
             text(row, "what")?,
-            milliseconds("median_s")?,
-            milliseconds("least_s")?,
-            milliseconds("most_s")?,
             text(row, "peer")?,
-            milliseconds("peer_median_s")?,
-            ratio(row["ratio"].as_f64().context("ratio")?),
+            ratio(number("ratio")?),
+            ratio(number("least_ratio")?),
+            ratio(number("most_ratio")?),
         ));
     }
     Ok(page)
+}
+
+/// Wall time with its spread, CPU time and peak memory, in three cells.
+fn cost(side: &Value) -> anyhow::Result<String> {
+    let number = |key: &str| side[key].as_f64().with_context(|| key.to_owned());
+    Ok(format!(
+        "{} ({} to {}) | {} | {}",
+        time(number("wall_median_s")?),
+        time(number("wall_least_s")?),
+        time(number("wall_most_s")?),
+        time(number("cpu_median_s")?),
+        bytes(side["peak_bytes"].as_u64().context("peak_bytes")?),
+    ))
+}
+
+/// Seconds for a person: 3 ms, 0.38 s, 12.5 s, 4 min.
+fn time(seconds: f64) -> String {
+    match seconds {
+        ..0.1 => format!("{:.0} ms", seconds * 1e3),
+        ..10.0 => format!("{seconds:.2} s"),
+        ..300.0 => format!("{seconds:.0} s"),
+        _ => format!("{:.0} min", seconds / 60.0),
+    }
 }
 
 /// Two decimals, or four where two would show nothing.
