@@ -86,7 +86,7 @@ pub(crate) const TIMED: &[RealArtifact] = &[RealArtifact {
         elsewhere: "download the wheel by hand and use `cargo xtask audit-fatbin`.",
     },
     wheel: "sgl_kernel-0.3.21-cp310-abi3-manylinux2014_x86_64.whl",
-    library: "sgl_kernel/flash_ops.abi3.so",
+    library: "sgl_kernel/sm100/common_ops.abi3.so",
     expect: &[],
 }];
 
