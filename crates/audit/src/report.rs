@@ -87,7 +87,7 @@ pub struct ImageReport {
     /// The file of the package or folder that holds it, as [`MemberReport::file`] has it.
     pub file: Option<Arc<str>>,
     /// The section of the host file that holds it.
-    pub section: Option<&'static str>,
+    pub section: Option<Arc<str>>,
     /// Running number of its region in the file.
     pub region: u32,
     /// Absolute offset of its entry header in bytes.

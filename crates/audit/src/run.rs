@@ -155,7 +155,8 @@ fn audit_file(path: &Path, options: &Options, progress: &dyn Progress) -> FileOu
     }
     outcome.file.read_in_full &= !states.contains(&DeviceCode::Unreadable);
     outcome.file.device_code = overall(&states);
-    if !outcome.file.read_in_full && outcome.file.device_code == DeviceCode::None {
+    let holds_none = matches!(outcome.file.device_code, DeviceCode::None | DeviceCode::NvrtcOnly);
+    if !outcome.file.read_in_full && holds_none {
         // What could not be read may hold device code.
         outcome.file.device_code = DeviceCode::Unreadable;
     }
@@ -278,7 +279,7 @@ fn inspect(image: &Image<'_>, external: Option<&Arc<str>>, options: &Options) ->
     let mut row = ImageReport {
         member: external.or(image.member.as_ref()).cloned(),
         file: None,
-        section: image.section,
+        section: image.section.clone(),
         region: image.region,
         offset_bytes: image.offset,
         kind: image.kind,
@@ -396,6 +397,7 @@ fn overall(states: &[DeviceCode]) -> DeviceCode {
         DeviceCode::Present,
         DeviceCode::PtxOnly,
         DeviceCode::LtoOnly,
+        DeviceCode::NvrtcOnly,
     ]
     .into_iter()
     .find(|state| states.contains(state))

@@ -1,4 +1,4 @@
-//! Archives: GNU, BSD and thin.
+//! Archives: GNU, BSD, thin, and the libraries (`.lib`) of Windows.
 
 use std::sync::Arc;
 
@@ -196,10 +196,13 @@ const SYMBOL_TABLES: [&[u8]; 4] = [
     b"__.SYMDEF_64 SORTED",
 ];
 
-/// The symbol tables and name table of GNU archives, and the symbol tables of Darwin's short names.
+/// The symbol tables and name table of GNU archives, those that Windows libraries have besides (a second table `/`, and
+/// three for Arm64EC and control-flow guards), and the symbol tables of Darwin's short names.
 fn is_special(name: &[u8]) -> bool {
-    matches!(name, b"/" | b"//" | b"/SYM64/")
-        || SYMBOL_TABLES.contains(&name.strip_suffix(b"/").unwrap_or(name))
+    matches!(
+        name,
+        b"/" | b"//" | b"/SYM64/" | b"/<HYBRIDMAP>/" | b"/<ECSYMBOLS>/" | b"/<XFGHASHMAP>/"
+    ) || SYMBOL_TABLES.contains(&name.strip_suffix(b"/").unwrap_or(name))
 }
 
 /// A name in the header, ended by `/` in GNU archives, or `/123`: byte 123 of the name table, up to `/` and newline.

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use blockgate_findings::Severity;
 
 use crate::error::{Defect, Defects, Error};
+use crate::image::Position;
 use crate::image::{Image, ImageKind};
 use crate::view::{View, first_bytes};
 use crate::{Limits, archive, host, ptx, region};
@@ -14,7 +15,8 @@ use crate::{Limits, archive, host, ptx, region};
 pub struct Artifact<'a> {
     /// What kind of file it is.
     pub format: FileFormat,
-    /// The members of an archive, in file order; otherwise one, without a name, which is the whole file.
+    /// The members of an archive, or the files in a universal file (named by processor, such as `arm64`), in file
+    /// order; otherwise one, without a name, which is the whole file.
     pub members: Vec<Member<'a>>,
     /// Members of a thin archive, which lie in files of their own.
     pub external: Vec<ExternalMember>,
@@ -35,6 +37,22 @@ pub enum FileFormat {
     ElfExecutable,
     /// An ELF shared object.
     ElfShared,
+    /// A 64-bit or 32-bit Windows executable.
+    PeExecutable,
+    /// A Windows library.
+    PeDll,
+    /// A Windows object.
+    CoffObject,
+    /// The stub of an import library that stands for a function of a Windows library. It has no code of its own.
+    CoffImport,
+    /// A macOS object.
+    MachOObject,
+    /// A macOS executable.
+    MachOExecutable,
+    /// A macOS shared library, or a bundle.
+    MachOShared,
+    /// Several macOS files in one, each for another processor; they are the members.
+    MachOUniversal,
     /// An archive with its members in it.
     Archive,
     /// An archive that names its members' files.
@@ -54,6 +72,14 @@ impl FileFormat {
             Self::ElfRelocatable => "elf-relocatable",
             Self::ElfExecutable => "elf-executable",
             Self::ElfShared => "elf-shared",
+            Self::PeExecutable => "pe-executable",
+            Self::PeDll => "pe-dll",
+            Self::CoffObject => "coff-object",
+            Self::CoffImport => "coff-import",
+            Self::MachOObject => "mach-o-object",
+            Self::MachOExecutable => "mach-o-executable",
+            Self::MachOShared => "mach-o-shared",
+            Self::MachOUniversal => "mach-o-universal",
             Self::Archive => "archive",
             Self::ThinArchive => "thin-archive",
             Self::Fatbin => "fatbin",
@@ -61,9 +87,22 @@ impl FileFormat {
             Self::Ptx => "ptx",
         }
     }
+
+    /// Whether a linker made it, so that nothing will be added.
+    pub(crate) const fn is_linked(self) -> bool {
+        matches!(
+            self,
+            Self::ElfExecutable
+                | Self::ElfShared
+                | Self::PeExecutable
+                | Self::PeDll
+                | Self::MachOExecutable
+                | Self::MachOShared
+        )
+    }
 }
 
-/// A member of an archive, or the whole file.
+/// A member of an archive or of a universal file, or the whole file.
 #[derive(Clone, Debug)]
 pub struct Member<'a> {
     /// The name in the archive; `None` for the whole file. Two members may have one name.
@@ -85,7 +124,19 @@ pub enum DeviceCode {
     PtxOnly,
     /// LTO intermediate code alone, which a later link compiles.
     LtoOnly,
-    /// None.
+    /// None, but CUDA source text that NVRTC compiles when the program runs. An empty listing of such a file says
+    /// nothing about what it does on a GPU.
+    ///
+    /// The evidence, which is only looked for where there is no image and no error:
+    /// - the file is linked with the library: `DT_NEEDED` of ELF, an (ordinary or delayed) import of PE, a load command
+    ///   of Mach-O names `libnvrtc.*` or `nvrtc64_*`;
+    /// - or it has an undefined symbol `nvrtc` with a capital behind it (ELF, COFF and Mach-O);
+    /// - or its data hold the definition of a kernel, `__global__ void` and the like; of a linked file only where the
+    ///   data hold the name `nvrtcCompileProgram` as well, by which it finds the function.
+    ///
+    /// The defect `compiled-at-run-time` says which one and where.
+    NvrtcOnly,
+    /// None, and no sign of any that is made when the program runs.
     None,
     /// It could not be read, or is of kinds that this crate does not know.
     Unreadable,
@@ -98,12 +149,13 @@ impl DeviceCode {
             Self::Present => "present",
             Self::PtxOnly => "ptx-only",
             Self::LtoOnly => "lto-only",
+            Self::NvrtcOnly => "nvrtc-only",
             Self::None => "none",
             Self::Unreadable => "unreadable",
         }
     }
 
-    fn of(images: &[Image<'_>], unreadable: bool) -> Self {
+    fn of(images: &[Image<'_>], unreadable: bool, compiled_at_run_time: bool) -> Self {
         let has = |kind| images.iter().any(|image| image.kind == kind);
         if has(ImageKind::Cubin) {
             Self::Present
@@ -113,6 +165,8 @@ impl DeviceCode {
             Self::LtoOnly
         } else if unreadable || !images.is_empty() {
             Self::Unreadable
+        } else if compiled_at_run_time {
+            Self::NvrtcOnly
         } else {
             Self::None
         }
@@ -134,7 +188,7 @@ pub struct ExternalMember {
 /// [`Defect`] of severity error, and everything else is kept.
 ///
 /// # Errors
-/// When nothing can be said: the file is of no known format, or an ELF file has no section table.
+/// When nothing can be said: the file is of no known format, or its headers are damaged.
 pub fn read<'a>(bytes: &'a [u8], limits: &Limits) -> Result<Artifact<'a>, Error> {
     let view = View::new(bytes, None, 0);
     let mut reader = Reader::new(limits);
@@ -147,8 +201,29 @@ pub fn read<'a>(bytes: &'a [u8], limits: &Limits) -> Result<Artifact<'a>, Error>
         };
         return Ok(reader.finish(format));
     }
+    if let Some(universal) = host::Universal::recognise(bytes) {
+        host::read_universal(&mut reader, &view, universal)?;
+        return Ok(reader.finish(FileFormat::MachOUniversal));
+    }
     let format = reader.read_member(&view)?;
     Ok(reader.finish(format))
+}
+
+/// What the content of a member is.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Content {
+    pub(crate) format: FileFormat,
+    /// Whether it holds no device code and there are signs that it compiles some when it runs.
+    pub(crate) compiled_at_run_time: bool,
+}
+
+impl From<FileFormat> for Content {
+    fn from(format: FileFormat) -> Self {
+        Self {
+            format,
+            compiled_at_run_time: false,
+        }
+    }
 }
 
 /// Collects what the parts of the reader find, and holds it against the caps.
@@ -186,13 +261,12 @@ impl<'a, 'l> Reader<'a, 'l> {
     pub(crate) fn read_member(&mut self, view: &View<'a>) -> Result<FileFormat, Error> {
         let first_image = self.images.len();
         let errors_before = self.errors;
-        let format = self.read_content(view)?;
+        let content = self.read_content(view)?;
         let unreadable = self.errors > errors_before;
-        self.add_member(
-            view,
-            DeviceCode::of(self.images.get(first_image..).unwrap_or_default(), unreadable),
-        );
-        Ok(format)
+        let images = self.images.get(first_image..).unwrap_or_default();
+        let device_code = DeviceCode::of(images, unreadable, content.compiled_at_run_time);
+        self.add_member(view, device_code);
+        Ok(content.format)
     }
 
     pub(crate) fn add_member(&mut self, view: &View<'a>, device_code: DeviceCode) {
@@ -204,22 +278,27 @@ impl<'a, 'l> Reader<'a, 'l> {
         });
     }
 
-    fn read_content(&mut self, view: &View<'a>) -> Result<FileFormat, Error> {
+    /// How many defects of severity error there are so far.
+    pub(crate) fn errors(&self) -> usize {
+        self.errors
+    }
+
+    fn read_content(&mut self, view: &View<'a>) -> Result<Content, Error> {
         let bytes = view.bytes();
-        if bytes.starts_with(&object::elf::ELFMAG) {
-            return host::read(self, view);
-        }
         if bytes.starts_with(&region::MAGIC) {
-            region::read(self, view, None);
-            return Ok(FileFormat::Fatbin);
+            region::read(self, view, &Position::default());
+            return Ok(FileFormat::Fatbin.into());
+        }
+        if let Some(format) = host::recognise(bytes) {
+            return host::read(self, view, format);
         }
         if ptx::looks_like_ptx(bytes) {
             self.images.push(Image::bare(view, ImageKind::Ptx));
-            return Ok(FileFormat::Ptx);
+            return Ok(FileFormat::Ptx.into());
         }
         Err(view.error(
             0,
-            "an ELF file, an archive, a fat binary (50 ed 55 ba), a cubin or PTX text",
+            "an ELF, PE, COFF or Mach-O file, an archive, a fat binary (50 ed 55 ba), a cubin or PTX text",
             describe(bytes),
         ))
     }
@@ -240,17 +319,20 @@ impl<'a, 'l> Reader<'a, 'l> {
 pub(crate) const LFS_POINTER: &[u8] = b"version https://git-lfs";
 
 /// Formats that are known by their first bytes and not read.
-const FOREIGN: [(&[u8], &str); 23] = [
-    (b"MZ", "a Windows executable (PE)"),
-    (&[0x64, 0x86], "a Windows object (COFF)"),
-    (&[0x64, 0xaa], "a Windows object (COFF)"),
-    (&[0x00, 0x00, 0xff, 0xff], "a Windows object (COFF)"),
-    (&[0xcf, 0xfa, 0xed, 0xfe], "a Mach-O file"),
-    (&[0xce, 0xfa, 0xed, 0xfe], "a Mach-O file"),
-    (&[0xfe, 0xed, 0xfa, 0xcf], "a Mach-O file"),
-    (&[0xfe, 0xed, 0xfa, 0xce], "a Mach-O file"),
-    (&[0xca, 0xfe, 0xba, 0xbe], "a Mach-O universal file"),
-    (&[0xca, 0xfe, 0xba, 0xbf], "a Mach-O universal file"),
+const FOREIGN: [(&[u8], &str); 17] = [
+    (b"MZ", "a DOS program"),
+    (
+        &[0x00, 0x00, 0xff, 0xff],
+        "an anonymous object, as link-time code generation (/GL) makes",
+    ),
+    (
+        &[0xca, 0xfe, 0xba, 0xbe],
+        "a Java class or a Mach-O universal file within another file",
+    ),
+    (
+        &[0xca, 0xfe, 0xba, 0xbf],
+        "a Mach-O universal file within another file",
+    ),
     (b"BC\xc0\xde", "LLVM bitcode"),
     (&[0xde, 0xc0, 0x17, 0x0b], "LLVM bitcode"),
     (b"!<arch>\n", "an archive"),

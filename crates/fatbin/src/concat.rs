@@ -143,7 +143,14 @@ pub(crate) fn read<'a>(
             reader.defect(defect);
         }
         covered.push((u64::from(sub.header_bytes), sub.payload_bytes));
-        let image = Image::of_concat(&sub, texts, &sub_view, Arc::clone(&shared), header, *position);
+        let image = Image::of_concat(
+            &sub,
+            texts,
+            &sub_view,
+            Arc::clone(&shared),
+            header,
+            position.clone(),
+        );
         reader.images.push(image);
         position.entry += 1;
         at += size;

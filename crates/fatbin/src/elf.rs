@@ -6,7 +6,7 @@ use blockgate_findings::Severity;
 use object::LittleEndian as LE;
 use object::elf;
 
-use crate::error::{Defect, Error};
+use crate::error::{Defect, Error, Place};
 use crate::names::{Names, clipped};
 use crate::view::{View, first_bytes};
 use crate::{cubin, host};
@@ -21,8 +21,10 @@ const TYPE_AT: u64 = 4;
 const NUL: [u8; 2] = [0, 0];
 
 /// Types of sections whose content makes up a file: code and data, symbols, strings and notes.
-const CONTENT_TYPES: [u32; 4] = [
+const CONTENT_TYPES: [u32; 6] = [
     elf::SHT_PROGBITS.0,
+    elf::SHT_DYNSYM.0,
+    elf::SHT_DYNAMIC.0,
     elf::SHT_SYMTAB.0,
     elf::SHT_STRTAB.0,
     elf::SHT_NOTE.0,
@@ -238,13 +240,7 @@ impl<'a> Elf<'a> {
                 let expected = "one symbol table";
                 return Err(self.view.error(section.header_at, expected, "another"));
             }
-            let link = section.header.sh_link.get(LE) as usize;
-            let names = self.sections.get(link).ok_or_else(|| {
-                let expected = format!("a string table among {} sections", self.sections.len());
-                self.view
-                    .error(section.header_at, expected, format!("index {link}"))
-            })?;
-            let mut names = Names::new(self.data(names)?.bytes());
+            let mut names = self.names_of(section)?;
             let table = self.data(section)?;
             let (entries, _) = object::pod::slice_from_bytes::<elf::Sym64<LE>>(
                 table.bytes(),
@@ -265,6 +261,80 @@ impl<'a> Elf<'a> {
             }
         }
         Ok(symbols)
+    }
+}
+
+/// Something in an ELF file, and its name.
+type Named<'a> = (Place, &'a [u8]);
+
+impl<'a> Elf<'a> {
+    /// The table of names that `section` uses.
+    fn names_of(&self, section: &Section<'a>) -> Result<Names<'a>, Error> {
+        let link = section.header.sh_link.get(LE) as usize;
+        let names = self.sections.get(link).ok_or_else(|| {
+            let expected = format!("a string table among {} sections", self.sections.len());
+            self.view
+                .error(section.header_at, expected, format!("index {link}"))
+        })?;
+        Ok(Names::new(self.data(names)?.bytes()))
+    }
+
+    fn of_type(&self, kind: elf::SectionType) -> impl Iterator<Item = &Section<'a>> {
+        self.sections
+            .iter()
+            .filter(move |section| section.header.sh_type.get(LE) == kind)
+    }
+
+    /// The first symbol that is not defined here and for whose name `wanted` holds. Of several tables of a kind, which
+    /// no sound file has, the first is looked at.
+    pub(crate) fn undefined_symbol(
+        &self,
+        wanted: impl Fn(&[u8]) -> bool,
+    ) -> Result<Option<Named<'a>>, Error> {
+        let tables = [elf::SHT_DYNSYM, elf::SHT_SYMTAB].map(|kind| self.of_type(kind).next());
+        for section in tables.into_iter().flatten() {
+            let mut names = self.names_of(section)?;
+            let table = self.data(section)?;
+            let (symbols, _) = object::pod::slice_from_bytes::<elf::Sym64<LE>>(
+                table.bytes(),
+                table.bytes().len() / size_of::<elf::Sym64<LE>>(),
+            )
+            .map_err(|()| table.error(0, "a symbol table", "a size that does not fit"))?;
+            for (index, symbol) in symbols.iter().enumerate() {
+                if symbol.st_shndx.get(LE) != elf::SHN_UNDEF {
+                    continue;
+                }
+                let name = names.get(symbol.st_name.get(LE) as usize, NUL);
+                if let Some(name) = name.filter(|name| wanted(name)) {
+                    return Ok(Some((table.place((index * size_of_val(symbol)) as u64), name)));
+                }
+            }
+        }
+        Ok(None)
+    }
+
+    /// The first shared library that the loader must find and for whose name `wanted` holds.
+    pub(crate) fn needed_library(&self, wanted: impl Fn(&[u8]) -> bool) -> Result<Option<Named<'a>>, Error> {
+        let Some(section) = self.of_type(elf::SHT_DYNAMIC).next() else {
+            return Ok(None);
+        };
+        let mut names = self.names_of(section)?;
+        let table = self.data(section)?;
+        let (entries, _) = object::pod::slice_from_bytes::<elf::Dyn64<LE>>(
+            table.bytes(),
+            table.bytes().len() / size_of::<elf::Dyn64<LE>>(),
+        )
+        .map_err(|()| table.error(0, "a dynamic section", "a size that does not fit"))?;
+        for (index, entry) in entries.iter().enumerate() {
+            if entry.d_tag.get(LE) != elf::DT_NEEDED {
+                continue;
+            }
+            let at = usize::try_from(entry.d_val.get(LE)).unwrap_or(usize::MAX);
+            if let Some(name) = names.get(at, NUL).filter(|name| wanted(name)) {
+                return Ok(Some((table.place((index * size_of_val(entry)) as u64), name)));
+            }
+        }
+        Ok(None)
     }
 }
 

@@ -13,8 +13,14 @@ pub(crate) const HEADER_BYTES: u64 = 64;
 /// The kind number of a container of several images (CUDA 13.5's `--concat`).
 pub(crate) const KIND_CONCAT: u16 = 0x100;
 
+/// Every kind number that NVIDIA's programs have a name for, read here or not: PTX, cubin, an older cubin, LTO-IR, an
+/// unnamed one, an index, relocatable PTX, Tile IR, a container.
+///
+/// Source: names in `cuobjdump` of CUDA 13.5.
+pub(crate) const KNOWN_KINDS: [u16; 9] = [1, 2, 4, 8, 0x10, 0x20, 0x40, 0x80, KIND_CONCAT];
+
 /// The version of the entry layout that every known toolkit writes.
-const VERSION: u16 = 0x0101;
+pub(crate) const VERSION: u16 = 0x0101;
 
 /// Flags of an entry.
 ///

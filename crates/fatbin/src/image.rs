@@ -9,7 +9,6 @@ use crate::Limits;
 use crate::concat::SharedPayload;
 use crate::entry::{EntryHeader, EntryTexts, flag};
 use crate::error::Error;
-use crate::host::RELOCATABLE_SECTION;
 use crate::view::View;
 
 /// One piece of device code.
@@ -17,9 +16,11 @@ use crate::view::View;
 pub struct Image<'a> {
     /// The archive member that holds it.
     pub member: Option<Arc<str>>,
-    /// The host section that holds it: `.nv_fatbin` or `__nv_relfatbin`.
-    pub section: Option<&'static str>,
-    /// Which region of its section or file, from 0.
+    /// The host section that holds it, as the file names it: `.nv_fatbin` and `__nv_relfatbin` as a rule; cut to
+    /// `.nv_fatb` and `__nv_rel` in PE files; segment and section, `__NV_CUDA,__nv_fatbin`, in Mach-O files; another
+    /// where device code lies among other data. `None` where there is no host file, or it has no section table.
+    pub section: Option<Arc<str>>,
+    /// Which region of its section or file, from 0. A bare cubin among a program's data counts as one.
     pub region: u32,
     /// Which image of its region, from 0. The images of a concat container are counted one by one.
     pub entry: u32,
@@ -32,8 +33,8 @@ pub struct Image<'a> {
     /// The version by the entry header, major and minor: of the PTX ISA for PTX, 1.7 or 1.8 for the ELF ABI of
     /// a cubin, of NVVM IR for LTO-IR. `None` where a cubin or PTX text stands alone.
     pub declared_version: Option<(u16, u16)>,
-    /// Whether the container says that it is input of a device link: it lies in `__nv_relfatbin`, is LTO-IR, or is
-    /// PTX to be compiled that way. Of a cubin in a raw fat binary only its own header says; see
+    /// Whether the container says that it is input of a device link: it lies in `__nv_relfatbin` (under whatever
+    /// name the format gives it), is LTO-IR, or is PTX to be compiled that way. Of a cubin in a raw fat binary only its own header says; see
     /// [`Inspection::relocatable`](crate::Inspection::relocatable).
     pub relocatable: bool,
     /// How it is compressed.
@@ -121,9 +122,11 @@ pub struct Container {
 }
 
 /// Where an image is in its artifact.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Position {
-    pub(crate) section: Option<&'static str>,
+    pub(crate) section: Option<Arc<str>>,
+    /// Whether the section is the one for input of a device link.
+    pub(crate) pre_link: bool,
     pub(crate) region: u32,
     pub(crate) entry: u32,
 }
@@ -177,6 +180,16 @@ impl<'a> Image<'a> {
                 compressed_bytes: 0,
                 decompressed_bytes: 0,
             }),
+        }
+    }
+
+    /// The same image, of which it is now known where it lies.
+    pub(crate) fn placed(self, position: Position) -> Self {
+        Self {
+            section: position.section,
+            region: position.region,
+            entry: position.entry,
+            ..self
         }
     }
 
@@ -247,9 +260,7 @@ impl<'a> Image<'a> {
             kind,
             declared: header.declared(),
             declared_version: Some((header.major, header.minor)),
-            relocatable: to_be_linked
-                || kind == ImageKind::LtoIr
-                || position.section == Some(RELOCATABLE_SECTION),
+            relocatable: to_be_linked || kind == ImageKind::LtoIr || position.pre_link,
             compression: Compression::of_flags(compression_flags),
             stored_size: 0,
             size: None,

@@ -11,17 +11,17 @@ use blockgate_findings::Severity::{Error as Unread, Info, Warning};
 pub(crate) const MAGIC: [u8; 4] = [0x50, 0xed, 0x55, 0xba];
 
 /// Size of a region header in bytes: magic, version, own size, size of all entries.
-const REGION_HEADER_BYTES: u64 = 16;
+pub(crate) const REGION_HEADER_BYTES: u64 = 16;
 
 /// Regions and images are aligned to this many bytes.
 pub(crate) const ALIGNMENT_BYTES: u64 = 8;
 
-/// Reads every region of `data`, which is the section `section` or a whole file.
+/// Reads every region of `data`, which is the section of `position` or a whole file.
 ///
 /// Regions are found by walking the sizes, never by searching for the magic, which may occur in a payload.
-pub(crate) fn read<'a>(reader: &mut Reader<'a, '_>, data: &View<'a>, section: Option<&'static str>) {
+pub(crate) fn read<'a>(reader: &mut Reader<'a, '_>, data: &View<'a>, position: &Position) {
     let mut at = 0;
-    let mut index = 0;
+    let mut position = position.clone();
     while let Some(start) = skip_padding(data, at) {
         if !bytes_from(data, start).starts_with(&MAGIC) {
             let expected = "a region (50 ed 55 ba) or zeros up to the next multiple of 8";
@@ -30,24 +30,30 @@ pub(crate) fn read<'a>(reader: &mut Reader<'a, '_>, data: &View<'a>, section: Op
             reader.unattributed_bytes += data.len() - start;
             return;
         }
-        if reader.regions >= reader.limits.max_regions {
-            let expected = format!("at most {} regions", reader.limits.max_regions);
-            reader.defect(data.defect(start, "limit-regions", Unread, expected, "more"));
-            reader.unattributed_bytes += data.len() - start;
-            return;
-        }
-        reader.regions += 1;
-        let position = Position {
-            section,
-            region: index,
-            entry: 0,
-        };
-        let Some(next) = read_region(reader, data, start, position) else {
+        let Some(next) = read_one(reader, data, start, position.clone()) else {
             return;
         };
         at = next;
-        index += 1;
+        position.region += 1;
     }
+}
+
+/// Reads the region at `start`, where the limit allows another one, and says where the next one may begin; `None`
+/// where that is not known.
+pub(crate) fn read_one<'a>(
+    reader: &mut Reader<'a, '_>,
+    data: &View<'a>,
+    start: u64,
+    position: Position,
+) -> Option<u64> {
+    if reader.regions >= reader.limits.max_regions {
+        let expected = format!("at most {} regions", reader.limits.max_regions);
+        reader.defect(data.defect(start, "limit-regions", Unread, expected, "more"));
+        reader.unattributed_bytes += data.len() - start;
+        return None;
+    }
+    reader.regions += 1;
+    read_region(reader, data, start, position)
 }
 
 /// Skips zeros in steps of eight. `None` where only zeros are left.
@@ -198,7 +204,7 @@ fn read_entry<'a>(
         for defect in defects {
             reader.defect(defect);
         }
-        let image = Image::of_entry(&header, texts, &whole_header, payload, *position);
+        let image = Image::of_entry(&header, texts, &whole_header, payload, position.clone());
         reader.images.push(image);
         position.entry += 1;
     }

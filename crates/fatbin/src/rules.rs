@@ -14,7 +14,7 @@ const fn rule(id: &'static str, meaning: &'static str) -> DefectRule {
 }
 
 /// Every kind of defect, sorted by id.
-pub const DEFECT_RULES: [DefectRule; 34] = [
+pub const DEFECT_RULES: [DefectRule; 40] = [
     rule(
         "arch-disagreement",
         "entry header or note and content name different architecture numbers",
@@ -32,8 +32,16 @@ pub const DEFECT_RULES: [DefectRule; 34] = [
         "a member's name is not where its header says",
     ),
     rule(
+        "compiled-at-run-time",
+        "a host file without device code has CUDA source text, or names NVRTC, which compiles such text",
+    ),
+    rule(
         "concat-table",
         "the table of images in a concat container contradicts its header",
+    ),
+    rule(
+        "data-section-out-of-file",
+        "a section of a host file's data, in which device code may lie, lies outside the file",
     ),
     rule(
         "device-section-out-of-file",
@@ -80,8 +88,20 @@ pub const DEFECT_RULES: [DefectRule; 34] = [
     rule("limit-members", "more archive members than the limit allows"),
     rule("limit-regions", "more regions than the limit allows"),
     rule(
+        "limit-search",
+        "so many places in a data section start like device code and are none that the search ended early",
+    ),
+    rule(
         "member-of-other-kind",
         "an archive member that is text or empty, and so holds no device code",
+    ),
+    rule(
+        "near-miss",
+        "data of a program start like a region or a cubin, but do not go on like one, and were not taken for device code",
+    ),
+    rule(
+        "no-section-table",
+        "a host file has no section table, so device code was searched for in its segments",
     ),
     rule(
         "partial-instruction",
@@ -122,6 +142,10 @@ pub const DEFECT_RULES: [DefectRule; 34] = [
     rule(
         "unknown-opcodes",
         "instructions of an unknown architecture are counted without names",
+    ),
+    rule(
+        "unread-packaging",
+        "a section holds device code in a packaging that is not read",
     ),
     rule(
         "unreadable-image",

@@ -189,7 +189,7 @@ impl<'a> JsonImage<'a> {
         Self {
             member: image.member.as_deref(),
             file: image.file.as_deref(),
-            section: image.section,
+            section: image.section.as_deref(),
             region: image.region,
             offset: image.offset_bytes,
             kind: image.kind.as_str(),

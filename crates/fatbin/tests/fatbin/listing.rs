@@ -62,7 +62,7 @@ fn print_image(out: &mut dyn Write, image: &Image<'_>) -> io::Result<()> {
             .as_deref()
             .map(|member| format!("{member} "))
             .unwrap_or_default(),
-        image.section.unwrap_or("-"),
+        image.section.as_deref().unwrap_or("-"),
         image.region,
         image.entry,
         image.offset,

@@ -193,7 +193,7 @@ fn goblin_host(artifact: &Artifact<'_>, bytes: &[u8]) -> Result<usize, Failed> {
         let inside: Vec<_> = artifact
             .images
             .iter()
-            .filter(|image| image.section == Some(name) && range.contains(&image.offset))
+            .filter(|image| image.section.as_deref() == Some(name) && range.contains(&image.offset))
             .collect();
         let first = inside.first().ok_or_else(|| format!("{name} has no image"))?;
         let header_of_first = first
