@@ -30,6 +30,8 @@ pub(crate) mod flag {
     pub(crate) const LZ4: u64 = 0x2000;
     /// The payload is a zstd frame.
     pub(crate) const ZSTD: u64 = 0x8000;
+    /// The payload is scrambled.
+    pub(crate) const SCRAMBLED: u64 = 0x1_0000;
     /// Built for one compute capability: suffix `a`.
     pub(crate) const SPECIFIC: u64 = 0x10_0000;
     /// Built for a family: suffix `f`. Since CUDA 12.9.

@@ -18,8 +18,9 @@ pub(crate) const ALIGNMENT_BYTES: u64 = 8;
 
 /// Reads every region of `data`, which is the section of `position` or a whole file.
 ///
-/// Regions are found by walking the sizes, never by searching for the magic, which may occur in a payload.
-pub(crate) fn read<'a>(reader: &mut Reader<'a, '_>, data: &View<'a>, position: &Position) {
+/// Regions are found by walking the sizes, never by searching for the magic, which may occur in a payload. Gives the index
+/// that the next region would have, where `position` has the index of the first.
+pub(crate) fn read<'a>(reader: &mut Reader<'a, '_>, data: &View<'a>, position: &Position) -> u32 {
     let mut at = 0;
     let mut position = position.clone();
     while let Some(start) = skip_padding(data, at) {
@@ -28,14 +29,16 @@ pub(crate) fn read<'a>(reader: &mut Reader<'a, '_>, data: &View<'a>, position: &
             let found = first_bytes(bytes_from(data, start));
             reader.defect(data.defect(start, "garbage-between-regions", Unread, expected, found));
             reader.unattributed_bytes += data.len() - start;
-            return;
+            break;
         }
         let Some(next) = read_one(reader, data, start, position.clone()) else {
-            return;
+            position.region += 1;
+            break;
         };
         at = next;
         position.region += 1;
     }
+    position.region
 }
 
 /// Reads the region at `start`, where the limit allows another one, and says where the next one may begin; `None`

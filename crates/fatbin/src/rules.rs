@@ -14,7 +14,7 @@ const fn rule(id: &'static str, meaning: &'static str) -> DefectRule {
 }
 
 /// Every kind of defect, sorted by id.
-pub const DEFECT_RULES: [DefectRule; 40] = [
+pub const DEFECT_RULES: [DefectRule; 41] = [
     rule(
         "arch-disagreement",
         "entry header or note and content name different architecture numbers",
@@ -94,6 +94,10 @@ pub const DEFECT_RULES: [DefectRule; 40] = [
     rule(
         "member-of-other-kind",
         "an archive member that is text or empty, and so holds no device code",
+    ),
+    rule(
+        "missing-regions",
+        "a program registers more regions than were found in it",
     ),
     rule(
         "near-miss",

@@ -9,6 +9,7 @@ mod run_time;
 mod search;
 mod segments;
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use blockgate_findings::Severity;
@@ -35,6 +36,8 @@ pub(crate) enum Holds {
     Linked,
     /// Regions with input of a device link.
     PreLink,
+    /// What the program registers its regions with: pointers to them, one per region.
+    Wrappers,
     /// Data of the program, in which device code may lie.
     Data,
     /// Device code in a wrapping that is not read here; what it is.
@@ -46,13 +49,16 @@ pub(crate) enum Holds {
 ///
 /// Source: host files that nvcc 11.8 to 13.5 make; `fatbinary_section.h` of the toolkit; `CGCUDANV.cpp` of Clang, which
 /// uses the same names; `OffloadWrapper` of LLVM for the last one.
-const SECTION_ROWS: [(&str, Holds); 7] = [
+const SECTION_ROWS: [(&str, Holds); 10] = [
     (LINKED_SECTION, Holds::Linked),
     (".nv_fatb", Holds::Linked),
     ("__NV_CUDA,__nv_fatbin", Holds::Linked),
     (RELOCATABLE_SECTION, Holds::PreLink),
     ("__nv_rel", Holds::PreLink),
     ("__NV_CUDA,__nv_relfatbin", Holds::PreLink),
+    (".nvFatBinSegment", Holds::Wrappers),
+    (".nvFatBi", Holds::Wrappers),
+    ("__NV_CUDA,__fatbin", Holds::Wrappers),
     (".llvm.offloading", Holds::Unread("LLVM's offload packaging")),
 ];
 
@@ -178,26 +184,37 @@ fn check_overlap(view: &View<'_>, sections: &[Section<'_>]) -> Result<(), Error>
 }
 
 fn read_sections<'a>(reader: &mut Reader<'a, '_>, sections: &[Section<'a>]) {
+    // Several sections may have one name, and their regions are numbered through.
+    let mut next_region: BTreeMap<Option<Arc<str>>, u32> = BTreeMap::new();
+    let (mut wrappers, mut first_wrapper) = (0, None);
+    let regions_before = reader.regions;
     for section in sections {
         let data = match &section.data {
             Ok(data) => data,
             Err(error) => {
                 let rule = match section.holds {
-                    Holds::Data => "data-section-out-of-file",
+                    Holds::Data | Holds::Wrappers => "data-section-out-of-file",
                     _ => "device-section-out-of-file",
                 };
                 reader.defect(error.clone().into_defect(rule));
                 continue;
             }
         };
+        let next_region = next_region.entry(section.name.clone()).or_default();
         let position = Position {
             section: section.name.clone(),
             pre_link: section.holds == Holds::PreLink,
-            ..Position::default()
+            region: *next_region,
+            entry: 0,
         };
         match section.holds {
-            Holds::Linked | Holds::PreLink => region::read(reader, data, &position),
-            Holds::Data => search::read(reader, data, section.address, &position),
+            Holds::Linked | Holds::PreLink => *next_region = region::read(reader, data, &position),
+            Holds::Data => *next_region = search::read(reader, data, section.address, &position),
+            Holds::Wrappers => {
+                wrappers += count_wrappers(data);
+                first_wrapper.get_or_insert(data);
+                *next_region = search::read(reader, data, section.address, &position);
+            }
             Holds::Unread(what) => {
                 let expected = "device code in regions (50 ed 55 ba)";
                 let found = format!("{:#x} bytes of {what}, which is not read here", data.len());
@@ -205,4 +222,23 @@ fn read_sections<'a>(reader: &mut Reader<'a, '_>, sections: &[Section<'a>]) {
             }
         }
     }
+    let regions = reader.regions - regions_before;
+    if let Some(data) = first_wrapper.filter(|_| regions < wrappers) {
+        let expected = format!("{wrappers} regions, which the program registers");
+        let found = format!("{regions}");
+        reader.defect(data.defect(0, "missing-regions", Severity::Warning, expected, found));
+    }
+}
+
+/// How many regions the program registers by pointers in `data`: the pointers themselves are filled in by the linker or
+/// the loader, and say nothing in a file that will be relocated.
+///
+/// Source: `fatbinary_section.h` of the toolkit.
+fn count_wrappers(data: &View<'_>) -> usize {
+    const MAGIC: [u8; 4] = [0xb1, 0x43, 0x62, 0x46];
+    let (words, _) = data.bytes().as_chunks::<8>();
+    words
+        .iter()
+        .filter(|word| word.starts_with(&MAGIC) && matches!(word, [_, _, _, _, 1 | 2, 0, 0, 0]))
+        .count()
 }

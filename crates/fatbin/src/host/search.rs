@@ -10,21 +10,29 @@ use object::elf::{FileHeader64, SHT_NOBITS, SHT_NULL, SectionHeader64};
 
 use crate::artifact::Reader;
 use crate::elf::MACHINE_CUDA;
-use crate::entry::{EntryHeader, HEADER_BYTES, KIND_CONCAT, KNOWN_KINDS, VERSION};
-use crate::error::Error;
+use crate::entry::{EntryHeader, HEADER_BYTES, KIND_CONCAT, KNOWN_KINDS, VERSION, flag};
+use crate::error::{Defect, Error};
 use crate::image::{Image, ImageKind, Position};
-use crate::region::{self, ALIGNMENT_BYTES, MAGIC, REGION_HEADER_BYTES};
-use crate::view::View;
+use crate::ptx;
+use crate::region::{self, ALIGNMENT_BYTES, REGION_HEADER_BYTES};
+use crate::view::{View, first_bytes};
 use blockgate_findings::Severity;
 
-/// How the header of a region starts: magic, version 1, header size 16.
+/// How the header of a region starts: magic, version 1, header size 16. The magic alone occurs in the code and the tables
+/// of programs that read fat binaries.
 const REGION_START: [u8; 8] = [0x50, 0xed, 0x55, 0xba, 1, 0, 16, 0];
 
 /// How a 64-bit little-endian ELF file starts.
 const ELF_START: [u8; 7] = [0x7f, b'E', b'L', b'F', 2, 1, 1];
 
-/// Reads the regions and bare cubins in `data`, which the program has at `address` in memory.
-pub(super) fn read<'a>(reader: &mut Reader<'a, '_>, data: &View<'a>, address: u64, position: &Position) {
+/// Reads the regions and bare cubins in `data`, which the program has at `address` in memory. Gives the index that the
+/// next region would have, where `position` has the index of the first.
+pub(super) fn read<'a>(
+    reader: &mut Reader<'a, '_>,
+    data: &View<'a>,
+    address: u64,
+    position: &Position,
+) -> u32 {
     let mut search = Search {
         data,
         address,
@@ -32,73 +40,54 @@ pub(super) fn read<'a>(reader: &mut Reader<'a, '_>, data: &View<'a>, address: u6
         near_misses: 0,
         first_near_miss: None,
     };
+    let mut pieces = search.regions();
+    let cubins = search.cubins(&pieces);
+    pieces.extend(cubins);
+    pieces.sort_unstable_by_key(Piece::start);
     let mut position = position.clone();
-    // Where each region that was taken starts and ends, in order.
-    let mut taken: Vec<(u64, u64)> = Vec::new();
-    for at in memmem::find_iter(data.bytes(), &MAGIC) {
-        let at = at as u64;
-        if taken.last().is_some_and(|&(_, end)| at < end) {
-            continue;
-        }
-        // The magic alone occurs in code and tables of programs that read fat binaries.
-        if data.get(at, 8).is_none_or(|start| start.bytes() != REGION_START) {
-            continue;
-        }
-        match search.region_end(at) {
-            Ok(end) => {
-                if region::read_one(reader, data, at, position.clone()).is_none() {
-                    return;
+    for piece in pieces {
+        match piece {
+            Piece::Region { start, .. } => {
+                if region::read_one(reader, data, start, position.clone()).is_none() {
+                    return position.region;
                 }
-                taken.push((at, end));
-                position.region += 1;
             }
-            Err(error) => search.near_miss(error),
-        }
-        if search.headers_left == 0 {
-            return reader.defect(search.given_up(at));
-        }
-    }
-    let mut taken = taken.into_iter().peekable();
-    let mut cubin_end = 0;
-    for at in memmem::find_iter(data.bytes(), &ELF_START) {
-        /// Where an ELF header names the machine, from its start.
-        const MACHINE_AT: u64 = 18;
-        let at = at as u64;
-        while taken.next_if(|&(_, end)| end <= at).is_some() {}
-        if at < cubin_end || taken.peek().is_some_and(|&(start, _)| start < at) {
-            continue;
-        }
-        if data.u16(at + MACHINE_AT) != Some(MACHINE_CUDA) {
-            continue;
-        }
-        match search.cubin(at) {
-            Ok(cubin) => {
+            Piece::Cubin { start, cubin } => {
                 if reader.images.len() >= reader.limits.max_images {
                     let expected = format!("at most {} images", reader.limits.max_images);
-                    let severity = Severity::Error;
-                    return reader.defect(data.defect(at, "limit-images", severity, expected, "more"));
+                    reader.defect(data.defect(start, "limit-images", Severity::Error, expected, "more"));
+                    return position.region;
                 }
-                cubin_end = at + cubin.len();
                 let image = Image::bare(&cubin, ImageKind::Cubin);
                 reader.images.push(image.placed(position.clone()));
-                position.region += 1;
             }
-            Err(error) => search.near_miss(error),
         }
-        if search.headers_left == 0 {
-            return reader.defect(search.given_up(at));
+        position.region += 1;
+    }
+    for defect in search.defects() {
+        reader.defect(defect);
+    }
+    position.region
+}
+
+/// Device code that was found.
+enum Piece<'a> {
+    Region { start: u64, end: u64 },
+    Cubin { start: u64, cubin: View<'a> },
+}
+
+impl Piece<'_> {
+    fn start(&self) -> u64 {
+        match self {
+            Self::Region { start, .. } | Self::Cubin { start, .. } => *start,
         }
     }
-    if let Some(error) = search.first_near_miss {
-        let expected = format!("{}, where it starts like device code", error.expected());
-        let more = match search.near_misses - 1 {
-            0 => String::new(),
-            more => format!(" (and {more} more in this section)"),
-        };
-        let found = format!("{}{more}: not taken for device code", error.found());
-        let mut defect = Error::new(error.place().clone(), expected, found).into_defect("near-miss");
-        defect.severity = Severity::Warning;
-        reader.defect(defect);
+
+    fn end(&self) -> u64 {
+        match self {
+            Self::Region { end, .. } => *end,
+            Self::Cubin { start, cubin } => start + cubin.len(),
+        }
     }
 }
 
@@ -112,16 +101,76 @@ struct Search<'s, 'a> {
 }
 
 impl<'a> Search<'_, 'a> {
+    /// The regions, in order.
+    fn regions(&mut self) -> Vec<Piece<'a>> {
+        let mut found: Vec<Piece<'a>> = Vec::new();
+        for start in memmem::find_iter(self.data.bytes(), &REGION_START) {
+            let start = start as u64;
+            if found.last().is_some_and(|last| start < last.end()) {
+                continue;
+            }
+            match self.region_end(start) {
+                Ok(end) => found.push(Piece::Region { start, end }),
+                Err(error) => self.near_miss(error),
+            }
+            if self.headers_left == 0 {
+                break;
+            }
+        }
+        found
+    }
+
+    /// The bare cubins between `regions`, in order.
+    fn cubins(&mut self, regions: &[Piece<'a>]) -> Vec<Piece<'a>> {
+        /// Where an ELF header names the machine, from its start.
+        const MACHINE_AT: u64 = 18;
+        let mut regions = regions.iter().peekable();
+        let mut found: Vec<Piece<'a>> = Vec::new();
+        for start in memmem::find_iter(self.data.bytes(), &ELF_START) {
+            let start = start as u64;
+            while regions.next_if(|region| region.end() <= start).is_some() {}
+            let is_taken = regions.peek().is_some_and(|region| region.start() < start)
+                || found.last().is_some_and(|last| start < last.end());
+            if is_taken || self.data.u16(start + MACHINE_AT) != Some(MACHINE_CUDA) {
+                continue;
+            }
+            let room = regions.peek().map_or(self.data.len(), |region| region.start()) - start;
+            match self.cubin(start, room) {
+                Ok(cubin) => found.push(Piece::Cubin { start, cubin }),
+                Err(error) => self.near_miss(error),
+            }
+            if self.headers_left == 0 {
+                break;
+            }
+        }
+        found
+    }
+
     fn near_miss(&mut self, error: Error) {
         self.near_misses += 1;
         self.first_near_miss.get_or_insert(error);
     }
 
-    fn given_up(&self, at: u64) -> crate::Defect {
-        let expected = "data in which few places start like device code and are none";
-        let found = format!("{} of them, so that the search ends here", self.near_misses);
-        self.data
-            .defect(at, "limit-search", Severity::Error, expected, found)
+    /// What was not taken, and whether the search ended early.
+    fn defects(self) -> impl Iterator<Item = Defect> {
+        let given_up = (self.headers_left == 0).then(|| {
+            let expected = "data in which few places start like device code and are none";
+            let found = format!("{} of them, so that the search ended early", self.near_misses);
+            self.data
+                .defect(0, "limit-search", Severity::Error, expected, found)
+        });
+        let more = match self.near_misses.saturating_sub(1) {
+            0 => String::new(),
+            more => format!(" (and {more} more in this section)"),
+        };
+        let near_miss = self.first_near_miss.map(|error| {
+            let expected = format!("{}, where it starts like device code", error.expected());
+            let found = format!("{}{more}: not taken for device code", error.found());
+            let mut defect = Error::new(error.place().clone(), expected, found).into_defect("near-miss");
+            defect.severity = Severity::Warning;
+            defect
+        });
+        given_up.into_iter().chain(near_miss)
     }
 
     /// Where the region at `at` ends, if all of its headers hold up.
@@ -148,16 +197,24 @@ impl<'a> Search<'_, 'a> {
             if self.headers_left == 0 {
                 return Err(entries.error(entry_at, "fewer headers", "more"));
             }
-            entry_at = entry_end(&entries, entry_at)?;
+            let (end, payload) = entry(&entries, entry_at)?;
+            if let Some(payload) = payload {
+                self.cubin(at + REGION_HEADER_BYTES + payload, end - payload)?;
+            }
+            entry_at = end;
         }
         Ok(start + size)
     }
 
-    /// The cubin at `at`, if its headers hold up.
-    fn cubin(&mut self, at: u64) -> Result<View<'a>, Error> {
+    /// The cubin that starts at `at` and takes at most `room` bytes, if its headers hold up.
+    fn cubin(&mut self, at: u64, room: u64) -> Result<View<'a>, Error> {
         const SECTION_HEADER_BYTES: u64 = size_of::<SectionHeader64<LE>>() as u64;
-        let rest = self.data.range(at, at, self.data.len() - at, "a cubin")?;
+        let rest = self.data.range(at, at, room, "a cubin")?;
         let header: &FileHeader64<LE> = rest.pod(0, "an ELF header")?;
+        let machine = header.e_machine.get(LE).0;
+        if !rest.bytes().starts_with(&ELF_START) || machine != MACHINE_CUDA {
+            return Err(rest.error(0, "a cubin", first_bytes(rest.bytes())));
+        }
         let count = u64::from(header.e_shnum.get(LE));
         let table_at = header.e_shoff.get(LE);
         let sizes = (header.e_ehsize.get(LE), header.e_shentsize.get(LE));
@@ -201,8 +258,12 @@ impl<'a> Search<'_, 'a> {
     }
 }
 
-/// Where the entry at `at` of a region's `entries` ends, if it is one that a toolkit writes.
-fn entry_end(entries: &View<'_>, at: u64) -> Result<u64, Error> {
+/// How a zstd frame starts.
+const ZSTD_START: [u8; 4] = [0x28, 0xb5, 0x2f, 0xfd];
+
+/// Where the entry at `at` of a region's `entries` ends, and where its payload starts if that is a cubin as it is; if it
+/// is an entry that a toolkit writes.
+fn entry(entries: &View<'_>, at: u64) -> Result<(u64, Option<u64>), Error> {
     /// The numbers of flags end below this one; the upper half is zero.
     const MAX_FLAGS: u64 = 1 << 32;
     let header = EntryHeader::parse(entries, at)?;
@@ -224,9 +285,23 @@ fn entry_end(entries: &View<'_>, at: u64) -> Result<u64, Error> {
         .filter(|_| header_bytes >= HEADER_BYTES && header_bytes.is_multiple_of(ALIGNMENT_BYTES))
         .filter(|_| header.payload_bytes.is_multiple_of(ALIGNMENT_BYTES))
         .filter(|_| u64::from(header.compressed_bytes) <= header.payload_bytes);
-    whole.map(|bytes| at + bytes).ok_or_else(|| {
+    let Some(whole) = whole else {
         let expected = format!("an entry of at most {left:#x} bytes, divisible by 8");
         let found = format!("{header_bytes:#x} and {:#x} bytes", header.payload_bytes);
-        entries.error(at, expected, found)
-    })
+        return Err(entries.error(at, expected, found));
+    };
+    let payload_at = at + header_bytes;
+    let payload = entries.range(at, payload_at, header.payload_bytes, "a payload")?;
+    let (fits, expected) = if header.flags & flag::ZSTD != 0 {
+        (payload.bytes().starts_with(&ZSTD_START), "a zstd frame")
+    } else if header.flags & (flag::LZ4 | flag::SCRAMBLED) != 0 || header.image_kind() != ImageKind::Ptx {
+        (true, "")
+    } else {
+        (ptx::looks_like_ptx(payload.bytes()), "PTX text")
+    };
+    if !fits {
+        return Err(payload.error(0, expected, first_bytes(payload.bytes())));
+    }
+    let is_bare_cubin = header.image_kind() == ImageKind::Cubin && !header.is_compressed();
+    Ok((at + whole, is_bare_cubin.then_some(payload_at)))
 }

@@ -91,7 +91,7 @@ const WANTED: [Wanted; 45] = [
         &[("garbage-between-regions", Error)],
     ),
     // A region's magic inside a payload or in another section is not taken for one.
-    wanted("fake.so", 3, Present, &[]),
+    wanted("fake.so", 3, Present, &[("near-miss", Warning)]),
     // Compression that is not what the header says.
     wanted("z_base.fatbin", 8, Present, &[]),
     one_unreadable("z_corrupt.fatbin"),

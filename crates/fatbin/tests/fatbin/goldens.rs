@@ -10,7 +10,9 @@ use crate::listing;
 use crate::support::{compare_or_bless, files, fixtures};
 
 /// Folders with inputs.
-const FOLDERS: [&str; 6] = ["toolkits", "cubins", "edge", "archives", "cases", "hosts"];
+const FOLDERS: [&str; 9] = [
+    "toolkits", "cubins", "edge", "archives", "cases", "hosts", "windows", "macos", "odd",
+];
 
 /// Every input, by its path below the fixtures.
 pub(crate) fn inputs() -> Result<BTreeMap<String, PathBuf>, Failed> {

@@ -11,6 +11,7 @@ mod cases;
 mod edge;
 mod edits;
 mod goldens;
+mod hosts;
 mod listing;
 mod mutations;
 mod opcodes;
@@ -25,6 +26,7 @@ fn trials() -> Result<Vec<Trial>, Failed> {
     let mut trials = opcodes::trials();
     trials.extend(goldens::trials()?);
     trials.extend(cases::trials());
+    trials.extend(hosts::trials()?);
     trials.extend(edge::trials()?);
     trials.extend(edits::trials());
     trials.extend(mutations::trials()?);
