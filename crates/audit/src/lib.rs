@@ -9,13 +9,17 @@
 
 mod census;
 mod evaluate;
+mod input;
 mod mapped;
+mod open;
 pub mod render;
 mod report;
 mod run;
+mod walk;
 
 pub use census::{ArchCount, ByteCount, Totals};
 pub use evaluate::{Evaluation, Outcome};
 pub use mapped::Bytes;
+pub use open::{PackageLimits, Throughput, decompress_all};
 pub use report::{FileReport, ImageReport, KernelReport, MemberReport, Report};
-pub use run::{NoProgress, Options, Progress, audit};
+pub use run::{NoProgress, Options, Progress, audit, audit_bytes};

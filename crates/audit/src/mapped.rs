@@ -32,6 +32,25 @@ impl Bytes {
         Self::of(File::open(path)?, true)
     }
 
+    /// Maps standard input where it is a file, and reads it where it is a pipe.
+    ///
+    /// # Errors
+    /// When it cannot be read, or is a stream of more than 4 GiB.
+    pub fn stdin() -> io::Result<Self> {
+        #[cfg(unix)]
+        {
+            use std::io::Seek;
+            use std::os::fd::AsFd;
+
+            let mut file = File::from(io::stdin().as_fd().try_clone_to_owned()?);
+            // Where somebody else has read a part of the file, the rest is read and not the file mapped.
+            if !file.metadata()?.is_file() || file.stream_position()? == 0 {
+                return Self::of(file, true);
+            }
+        }
+        Self::read_capped(&mut io::stdin().lock())
+    }
+
     /// Maps the regular file at `path`. A name that comes out of an input may lead anywhere, and a pipe or a device
     /// would be read without end.
     ///
@@ -62,8 +81,12 @@ impl Bytes {
         if !metadata.is_file() && !stream {
             return Err(io::Error::new(io::ErrorKind::InvalidInput, "is no regular file"));
         }
+        Self::read_capped(&mut file)
+    }
+
+    fn read_capped(stream: &mut dyn Read) -> io::Result<Self> {
         let mut bytes = Vec::new();
-        file.by_ref().take(MAX_STREAM_BYTES + 1).read_to_end(&mut bytes)?;
+        stream.take(MAX_STREAM_BYTES + 1).read_to_end(&mut bytes)?;
         if bytes.len() as u64 > MAX_STREAM_BYTES {
             return Err(io::Error::new(
                 io::ErrorKind::FileTooLarge,

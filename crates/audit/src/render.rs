@@ -1,6 +1,7 @@
 //! Printers: functions from a report to a writer.
 
 mod demangle;
+mod files;
 mod human;
 mod json;
 mod units;

@@ -55,6 +55,8 @@ pub struct FileReport {
     pub device_code: DeviceCode,
     /// Members of an archive, package or folder; empty for other files.
     pub members: Vec<MemberReport>,
+    /// How many files of a package or folder are no binaries: text, pictures, compiled Python. They are not members.
+    pub other_files: u64,
     /// Every image, in file order.
     pub images: Vec<ImageReport>,
     /// Sums over the images.
@@ -144,9 +146,12 @@ impl FileReport {
 
     /// Bytes of the containers that compress several images together, each counted once.
     pub fn shared_bytes(&self) -> u64 {
-        let containers = self.images.iter().filter_map(|image| image.container);
-        let by_offset: BTreeMap<u64, u64> = containers
-            .map(|container| (container.offset, container.stored_size))
+        let containers = self
+            .images
+            .iter()
+            .filter_map(|image| Some((image.file.as_ref(), image.container?)));
+        let by_offset: BTreeMap<(Option<&Arc<str>>, u64), u64> = containers
+            .map(|(file, container)| ((file, container.offset), container.stored_size))
             .collect();
         by_offset.values().sum()
     }

@@ -1,7 +1,7 @@
 //! One audit run: open, read, inspect in parallel, sum up, evaluate.
 
-use std::collections::BTreeSet;
-use std::path::{Path, PathBuf};
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use blockgate_expect::{Expectation, Pattern, Subject};
@@ -11,7 +11,8 @@ use rayon::prelude::*;
 
 use crate::census::Totals;
 use crate::evaluate::evaluate;
-use crate::mapped::Bytes;
+use crate::input;
+use crate::open::{Note, NoteKind, PackageLimits};
 use crate::report::{FileReport, ImageReport, KernelReport, MemberReport, Report};
 
 /// What an audit looks at.
@@ -25,6 +26,8 @@ pub struct Options {
     pub expectations: Vec<Expectation>,
     /// What the reader accepts.
     pub limits: Limits,
+    /// What packages and folders may cost.
+    pub packages: PackageLimits,
 }
 
 /// Told about the work as it goes on, from several threads.
@@ -43,13 +46,21 @@ impl Progress for NoProgress {
     fn inspected(&self) {}
 }
 
-/// Audits `paths`. Whatever goes wrong is in the report: an input that could not be read is a finding and makes
-/// the report's status 3.
+/// Audits `paths`: files, packages, folders, and `-` for standard input. Whatever goes wrong is in the report: an input
+/// that could not be read is a finding and makes the report's status 3.
 pub fn audit(paths: &[PathBuf], options: &Options, progress: &dyn Progress) -> Report {
-    let outcomes: Vec<FileOutcome> = paths
-        .par_iter()
-        .map(|path| audit_file(path, options, progress))
-        .collect();
+    report_of(input::audit_paths(paths, options, progress), options)
+}
+
+/// Audits `bytes` as if they were a file that is shown as `label`. No file is opened.
+pub fn audit_bytes(label: &str, bytes: &[u8], options: &Options, progress: &dyn Progress) -> Report {
+    report_of(
+        vec![input::audit_content(label, bytes, options, progress)],
+        options,
+    )
+}
+
+fn report_of(outcomes: Vec<FileOutcome>, options: &Options) -> Report {
     let mut report = Report {
         files: Vec::new(),
         evaluations: Vec::new(),
@@ -63,7 +74,8 @@ pub fn audit(paths: &[PathBuf], options: &Options, progress: &dyn Progress) -> R
     }
     for (index, expectation) in options.expectations.iter().enumerate() {
         if expectation.counts_converter_in_ptx_text() {
-            report.findings.push(converter_in_ptx_text(expectation, paths));
+            let finding = converter_in_ptx_text(expectation, &report.files);
+            report.findings.push(finding);
         }
         report
             .evaluations
@@ -72,132 +84,92 @@ pub fn audit(paths: &[PathBuf], options: &Options, progress: &dyn Progress) -> R
     report
 }
 
-struct FileOutcome {
-    file: FileReport,
-    findings: Vec<Finding>,
-    unreadable: bool,
+/// What is found out about an input, or about a file of a package or folder.
+pub(crate) struct FileOutcome {
+    pub(crate) file: FileReport,
+    pub(crate) findings: Vec<Finding>,
+    pub(crate) unreadable: bool,
+    states: Vec<DeviceCode>,
+    notes: BTreeMap<NoteKind, (u64, Vec<String>)>,
 }
 
-fn audit_file(path: &Path, options: &Options, progress: &dyn Progress) -> FileOutcome {
-    let mut outcome = FileOutcome {
-        file: FileReport {
-            path: path.display().to_string(),
-            format: "unknown",
-            size_bytes: 0,
-            device_code: DeviceCode::Unreadable,
-            members: Vec::new(),
-            images: Vec::new(),
-            totals: Totals::default(),
-            unattributed_bytes: 0,
-            read_in_full: false,
-        },
-        findings: Vec::new(),
-        unreadable: false,
-    };
-    let bytes = match Bytes::open(path) {
-        Ok(bytes) => bytes,
-        Err(error) => {
-            outcome.cannot_read(None, None, format!("cannot be opened: {error}"));
-            return outcome;
-        }
-    };
-    outcome.file.size_bytes = bytes.len() as u64;
-    let artifact = match blockgate_fatbin::read(&bytes, &options.limits) {
-        Ok(artifact) => artifact,
-        Err(error) => {
-            outcome.defect(&error.into_defect("unreadable"), None);
-            return outcome;
-        }
-    };
-    outcome.file.format = artifact.format.as_str();
-    outcome.file.read_in_full = true;
-    let mut states = Vec::new();
-    outcome.take(&artifact, None, &mut states, options, progress);
-    let mut opened = BTreeSet::new();
-    for external in &artifact.external {
-        // Members of a thin archive are named relative to the folder that the archive lies in.
-        let member_path = path.parent().unwrap_or(Path::new("")).join(&external.path);
-        let name: Arc<str> = external.path.as_str().into();
-        let mut refuse = |outcome: &mut FileOutcome, offset_bytes: u64, message: String| {
-            outcome.cannot_read(Some(name.to_string()), Some(offset_bytes), message);
-            states.push(DeviceCode::Unreadable);
-        };
-        // A header of a few bytes must not cost the reading of a large file again.
-        if !opened.insert(external.path.as_str()) {
-            refuse(
-                &mut outcome,
-                external.offset,
-                "the thin archive names this file twice".to_owned(),
-            );
-            continue;
-        }
-        let member_bytes = match Bytes::open_regular(&member_path) {
-            Ok(bytes) => bytes,
-            Err(error) => {
-                let message = format!("the thin archive's member cannot be opened: {error}");
-                refuse(&mut outcome, external.offset, message);
-                continue;
-            }
-        };
-        match blockgate_fatbin::read(&member_bytes, &options.limits) {
-            Ok(artifact) if artifact.external.is_empty() => {
-                outcome.take(&artifact, Some(&name), &mut states, options, progress);
-            }
-            Ok(_) => {
-                let message = "a thin archive in a thin archive is not followed".to_owned();
-                refuse(&mut outcome, external.offset, message);
-            }
-            Err(error) => {
-                outcome.defect(&error.into_defect("unreadable"), Some(&name));
-                states.push(DeviceCode::Unreadable);
-            }
-        }
-    }
-    outcome.file.read_in_full &= !states.contains(&DeviceCode::Unreadable);
-    outcome.file.device_code = overall(&states);
-    let holds_none = matches!(outcome.file.device_code, DeviceCode::None | DeviceCode::NvrtcOnly);
-    if !outcome.file.read_in_full && holds_none {
-        // What could not be read may hold device code.
-        outcome.file.device_code = DeviceCode::Unreadable;
-    }
-    outcome.name_unknown_kinds();
-    leave_out_prelinked(&mut outcome.file.images);
-    outcome.file.totals = Totals::of(&outcome.file.images);
-    outcome
+/// Where something lies that is read on its own.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Naming<'n> {
+    /// The file of the package or folder.
+    pub(crate) file: Option<&'n Arc<str>>,
+    /// The member of a thin archive.
+    pub(crate) external: Option<&'n Arc<str>>,
 }
+
+impl Naming<'_> {
+    /// The full name of what is called `own` in the file that is read.
+    pub(crate) fn full(&self, own: Option<&Arc<str>>) -> Option<Arc<str>> {
+        match (self.file, self.external.or(own)) {
+            (None, member) => member.cloned(),
+            (Some(file), None) => Some(Arc::clone(file)),
+            (Some(file), Some(member)) => Some(Arc::from(format!("{file}/{member}"))),
+        }
+    }
+}
+
+/// Images of one input, at most. Each costs memory in the report, and a package can name many of them in few bytes.
+const MAX_IMAGES: usize = 1 << 20;
+
+/// How many names a note lists.
+const NAMES_IN_NOTE: usize = 8;
 
 impl FileOutcome {
-    /// Adds what `artifact` holds; `external` names it where it is a member of a thin archive.
-    fn take(
+    pub(crate) fn new(label: &str) -> Self {
+        Self {
+            file: FileReport {
+                path: label.to_owned(),
+                format: "unknown",
+                size_bytes: 0,
+                device_code: DeviceCode::Unreadable,
+                members: Vec::new(),
+                other_files: 0,
+                images: Vec::new(),
+                totals: Totals::default(),
+                unattributed_bytes: 0,
+                read_in_full: false,
+            },
+            findings: Vec::new(),
+            unreadable: false,
+            states: Vec::new(),
+            notes: BTreeMap::new(),
+        }
+    }
+
+    /// Adds what `artifact` holds.
+    pub(crate) fn take(
         &mut self,
         artifact: &Artifact<'_>,
-        external: Option<&Arc<str>>,
-        states: &mut Vec<DeviceCode>,
+        naming: Naming<'_>,
         options: &Options,
         progress: &dyn Progress,
     ) {
         for member in &artifact.members {
-            if let Some(name) = external.or(member.name.as_ref()) {
+            if let Some(name) = naming.full(member.name.as_ref()) {
                 self.file.members.push(MemberReport {
-                    name: Arc::clone(name),
-                    file: None,
+                    name,
+                    file: naming.file.cloned(),
                     size_bytes: member.data.len() as u64,
                     device_code: member.device_code,
                 });
             }
-            states.push(member.device_code);
+            self.states.push(member.device_code);
         }
         self.file.unattributed_bytes += artifact.unattributed_bytes;
         for defect in &artifact.defects {
-            self.file.read_in_full &= defect.severity != Severity::Error;
-            self.defect(defect, external);
+            self.defect(defect, naming);
         }
         progress.found(artifact.images.len() as u64);
         let inspected: Vec<(ImageReport, Vec<Defect>)> = artifact
             .images
             .par_iter()
             .map(|image| {
-                let result = inspect(image, external, options);
+                let result = inspect(image, naming, options);
                 progress.inspected();
                 result
             })
@@ -205,16 +177,57 @@ impl FileOutcome {
         for (image, defects) in inspected {
             self.file.images.push(image);
             for defect in defects {
-                self.defect(&defect, external);
+                self.defect_of_image(&defect, naming);
             }
         }
     }
 
+    /// Adds what was found out about a file of this package or folder.
+    pub(crate) fn absorb(&mut self, part: Self) {
+        if self.file.images.len() + part.file.images.len() > MAX_IMAGES {
+            let name = part.file.members.first().map(|member| member.name.to_string());
+            let message = format!("expected at most {MAX_IMAGES} images in one input, found more");
+            self.refuse("package-limit", name, None, message);
+            return;
+        }
+        self.file.members.extend(part.file.members);
+        self.file.images.extend(part.file.images);
+        self.file.other_files += part.file.other_files;
+        self.file.unattributed_bytes += part.file.unattributed_bytes;
+        self.file.read_in_full &= part.file.read_in_full;
+        self.findings.extend(part.findings);
+        self.unreadable |= part.unreadable;
+        self.states.extend(part.states);
+    }
+
+    /// Sums up, when everything is in.
+    pub(crate) fn finish(mut self) -> Self {
+        self.file.read_in_full &= !self.states.contains(&DeviceCode::Unreadable);
+        self.file.device_code = overall(&self.states);
+        let holds_none = matches!(self.file.device_code, DeviceCode::None | DeviceCode::NvrtcOnly);
+        if !self.file.read_in_full && holds_none {
+            // What could not be read may hold device code.
+            self.file.device_code = DeviceCode::Unreadable;
+        }
+        self.name_unknown_kinds();
+        self.write_notes();
+        leave_out_prelinked(&mut self.file.images);
+        self.file.totals = Totals::of(&self.file.images);
+        self
+    }
+
     /// Something that could not be opened, or that is not followed.
-    fn cannot_read(&mut self, member: Option<String>, offset_bytes: Option<u64>, message: String) {
+    pub(crate) fn refuse(
+        &mut self,
+        rule: &'static str,
+        member: Option<String>,
+        offset_bytes: Option<u64>,
+        message: String,
+    ) {
         self.unreadable = true;
+        self.states.push(DeviceCode::Unreadable);
         self.findings.push(Finding {
-            rule: "unreadable",
+            rule,
             severity: Severity::Error,
             message,
             location: self.place(member, offset_bytes),
@@ -223,14 +236,26 @@ impl FileOutcome {
         });
     }
 
-    fn defect(&mut self, defect: &Defect, external: Option<&Arc<str>>) {
+    /// The file, or one that it names, is of no format that can be read.
+    pub(crate) fn not_read(&mut self, error: blockgate_fatbin::Error, naming: Naming<'_>) {
+        self.states.push(DeviceCode::Unreadable);
+        self.defect(&error.into_defect("unreadable"), naming);
+    }
+
+    fn defect(&mut self, defect: &Defect, naming: Naming<'_>) {
+        self.file.read_in_full &= defect.severity != Severity::Error;
+        self.defect_of_image(defect, naming);
+    }
+
+    /// A defect in an image that is listed for what it is, so that counts of images stay right.
+    fn defect_of_image(&mut self, defect: &Defect, naming: Naming<'_>) {
         self.unreadable |= defect.severity == Severity::Error;
-        let member = external.or(defect.member.as_ref()).map(ToString::to_string);
+        let member = naming.full(defect.member.as_ref());
         self.findings.push(Finding {
             rule: defect.rule,
             severity: defect.severity,
             message: format!("expected {}, found {}", defect.expected, defect.found),
-            location: self.place(member, Some(defect.offset)),
+            location: self.place(member.map(|name| name.to_string()), Some(defect.offset)),
             notes: defect
                 .image_offset
                 .map(|offset| format!("byte {offset:#x} of the decompressed image"))
@@ -238,6 +263,33 @@ impl FileOutcome {
                 .collect(),
             fix: None,
         });
+    }
+
+    /// Something that is worth saying of an entry. Those of one kind become one finding.
+    pub(crate) fn note(&mut self, note: Note) {
+        let (count, names) = self.notes.entry(note.kind).or_default();
+        *count += 1;
+        if names.len() < NAMES_IN_NOTE {
+            names.push(note.what);
+        }
+    }
+
+    fn write_notes(&mut self) {
+        for (kind, (count, mut names)) in std::mem::take(&mut self.notes) {
+            let (rule, severity, what) = kind.rule();
+            let unnamed = count - names.len() as u64;
+            if unnamed > 0 {
+                names.push(format!("and {unnamed} more"));
+            }
+            self.findings.push(Finding {
+                rule,
+                severity,
+                message: format!("{count} {what}"),
+                location: self.place(None, None),
+                notes: names,
+                fix: None,
+            });
+        }
     }
 
     /// An image of a kind that the reader does not know could be anything, machine code included.
@@ -275,10 +327,10 @@ impl FileOutcome {
 }
 
 /// Inspects one image. The report row exists whatever happens, so that nothing that is in the file goes missing.
-fn inspect(image: &Image<'_>, external: Option<&Arc<str>>, options: &Options) -> (ImageReport, Vec<Defect>) {
+fn inspect(image: &Image<'_>, naming: Naming<'_>, options: &Options) -> (ImageReport, Vec<Defect>) {
     let mut row = ImageReport {
-        member: external.or(image.member.as_ref()).cloned(),
-        file: None,
+        member: naming.full(image.member.as_ref()),
+        file: naming.file.cloned(),
         section: image.section.clone(),
         region: image.region,
         offset_bytes: image.offset,
@@ -404,7 +456,7 @@ fn overall(states: &[DeviceCode]) -> DeviceCode {
     .unwrap_or(DeviceCode::None)
 }
 
-fn converter_in_ptx_text(expectation: &Expectation, paths: &[PathBuf]) -> Finding {
+fn converter_in_ptx_text(expectation: &Expectation, files: &[FileReport]) -> Finding {
     Finding {
         rule: "converter-in-ptx-text",
         severity: Severity::Warning,
@@ -413,7 +465,7 @@ fn converter_in_ptx_text(expectation: &Expectation, paths: &[PathBuf]) -> Findin
             expectation.source
         ),
         location: Location::Artifact(ArtifactPlace {
-            path: paths.first().map_or_else(String::new, |path| path.display().to_string()),
+            path: files.first().map_or_else(String::new, |file| file.path.clone()),
             member: None,
             offset_bytes: None,
         }),

@@ -14,13 +14,14 @@ use crate::terminal;
 
 /// Say what files hold for GPUs: cubins, PTX targets, instruction counts.
 ///
-/// Reads ELF objects, executables and shared objects, archives (GNU, BSD, thin), fat binaries, cubins and PTX,
-/// without any NVIDIA tool. Exit status: 0 clean, 1 a finding of severity error or a failed expectation, 2 usage,
+/// Reads ELF objects, executables and shared objects, archives (GNU, BSD, thin), fat binaries, cubins and PTX; all of
+/// those in wheels, zips, tars, conda and Debian packages and folders, in gzip, xz, zstd and bzip2, and in each other,
+/// without any NVIDIA tool and without unpacking anything to disk. What a file is, its content says and not its name. Exit status: 0 clean, 1 a finding of severity error or a failed expectation, 2 usage,
 /// 3 something could not be read or checked.
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// Files to audit.
-    #[arg(required = true, value_name = "FILE")]
+    /// Files, packages or folders to audit; `-` is standard input.
+    #[arg(required = true, value_name = "PATH")]
     files: Vec<PathBuf>,
 
     /// Something that must hold of the files together, for example `sass(F2FP\.SATFINITE\.E2M1)@sm_121a > 0`.

@@ -10,6 +10,7 @@ use blockgate_findings::render::{Palette, printable};
 use comfy_table::{CellAlignment, ContentArrangement, Table, presets};
 
 use super::demangle::demangled;
+use super::files::write_files;
 use super::json::Mnemonics;
 use super::units::{bytes, count};
 use crate::census::Totals;
@@ -17,7 +18,7 @@ use crate::evaluate::Outcome;
 use crate::report::{FileReport, ImageReport, Report};
 
 /// The widest table that is printed, in columns.
-const MAX_WIDTH_COLUMNS: u16 = 100;
+pub(super) const MAX_WIDTH_COLUMNS: u16 = 100;
 
 /// What a table shows beside the census.
 #[derive(Clone, Debug, Default)]
@@ -54,6 +55,7 @@ fn write_file(out: &mut dyn Write, file: &FileReport, options: &HumanOptions) ->
         bytes(file.size_bytes),
         file.device_code.as_str(),
     )?;
+    write_files(out, file)?;
     if !file.images.is_empty() {
         writeln!(out, "{}", census_table(file, options))?;
     }

@@ -71,6 +71,8 @@ struct JsonInput<'a> {
     /// The oldest CUDA driver release that loads every image, as far as compression decides it.
     driver_floor: Option<String>,
     members: Vec<JsonMember<'a>>,
+    /// Files of a package or folder that are no binaries, and no members.
+    other_files: u64,
     images: Vec<JsonImage<'a>>,
     totals: JsonTotals,
 }
@@ -163,6 +165,7 @@ impl<'a> JsonInput<'a> {
             device_code: file.device_code.as_str(),
             driver_floor: file.driver_floor().map(|floor| floor.to_string()),
             members: file.members.iter().map(JsonMember::of).collect(),
+            other_files: file.other_files,
             images: file
                 .images
                 .iter()
