@@ -10,7 +10,15 @@ use crate::listing;
 use crate::support::{compare_or_bless, files, fixtures};
 
 /// Folders with inputs.
-const FOLDERS: [&str; 6] = ["toolkits", "cubins", "edge", "archives", "cases", "hosts"];
+const FOLDERS: [&str; 7] = [
+    "toolkits",
+    "cubins",
+    "edge",
+    "archives",
+    "cases",
+    "hosts",
+    "resources",
+];
 
 /// Every input, by its path below the fixtures.
 pub(crate) fn inputs() -> Result<BTreeMap<String, PathBuf>, Failed> {
@@ -32,7 +40,7 @@ fn is_golden(path: &Path) -> bool {
 /// Recipes and sources lie beside the binaries.
 fn is_input(path: &Path) -> bool {
     let extension = path.extension().and_then(|extension| extension.to_str());
-    !matches!(extension, Some("golden" | "md" | "sh" | "cu"))
+    !matches!(extension, Some("golden" | "md" | "sh" | "cu" | "txt"))
 }
 
 pub(crate) fn trials() -> Result<Vec<Trial>, Failed> {
