@@ -17,5 +17,5 @@ mod run;
 pub use census::{ArchCount, ByteCount, Totals};
 pub use evaluate::{Evaluation, Outcome};
 pub use mapped::Bytes;
-pub use report::{FileReport, ImageReport, KernelReport, MemberReport, Report};
+pub use report::{FileReport, ImageReport, KernelReport, MemberReport, PtxTextCount, Report};
 pub use run::{NoProgress, Options, Progress, audit};

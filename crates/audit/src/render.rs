@@ -3,6 +3,7 @@
 mod demangle;
 mod human;
 mod json;
+mod kernels;
 mod units;
 
 pub use human::{HumanOptions, human};

@@ -144,8 +144,7 @@ pub(super) fn read_kernel(section: &View<'_>) -> Result<KernelInfo, Error> {
 }
 
 impl SpillList {
-    /// Adds a list of pairs: what kind of annotation, and where the instruction is. A value of a record is below 64 KiB, so
-    /// that a kernel may have several.
+    /// Adds a list of pairs: what kind of annotation, and where the instruction is.
     fn extend(&mut self, value: Value<'_>) {
         let words: Vec<u32> = value.words().collect();
         let (pairs, rest) = words.as_chunks();

@@ -258,7 +258,7 @@ impl Draft<'_> {
             SpillList::Absent => info
                 .toolkit
                 .filter(|toolkit| *toolkit >= LISTS_SPILLS_SINCE)
-                .map(|_| Spills::default()),
+                .and_then(|_| Spills::of(arch, self.code, &[])),
         };
         resources
     }

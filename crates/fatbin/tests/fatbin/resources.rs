@@ -13,7 +13,12 @@ use crate::goldens::inputs;
 use crate::support::{compare_or_bless, fixtures};
 
 pub(crate) fn trials() -> Result<Vec<Trial>, Failed> {
-    let mut trials = vec![Trial::test("resources/table", table)];
+    let mut trials = vec![
+        Trial::test("resources/table", table),
+        Trial::test("resources/damaged-kernel", damaged_kernel),
+        Trial::test("resources/damaged-functions", damaged_functions),
+        Trial::test("resources/every-byte-of-the-lists", every_byte),
+    ];
     for (name, said) in recorded()? {
         trials.push(Trial::test(format!("resources/ptxas-v/{name}"), move || {
             compare(&fixtures().join("resources").join(&name), &said)
@@ -271,4 +276,99 @@ pub(crate) fn same<T: PartialEq + std::fmt::Debug>(
     } else {
         Err(format!("{what} of {kernel} differ: theirs {theirs:?}, ours {ours:?}").into())
     }
+}
+
+const DAMAGED: &str = "k_130_90.cubin";
+
+/// The cubin, and where the section of that name lies in it.
+fn section(name: &str) -> Result<(Vec<u8>, std::ops::Range<usize>), Failed> {
+    let bytes = std::fs::read(fixtures().join("resources").join(DAMAGED))?;
+    let elf = goblin::elf::Elf::parse(&bytes)?;
+    let header = elf
+        .section_headers
+        .iter()
+        .find(|header| elf.shdr_strtab.get_at(header.sh_name) == Some(name))
+        .ok_or("no such section")?;
+    let range = header.file_range().ok_or("no content")?;
+    Ok((bytes, range))
+}
+
+fn inspect(bytes: &[u8]) -> Result<Inspection, Failed> {
+    let limits = Limits::default();
+    let artifact = read(bytes, &limits)?;
+    let image = artifact.images.first().ok_or("no image")?;
+    Ok(image.inspect(&limits, &InspectOptions::default())?)
+}
+
+fn defects(inspection: &Inspection) -> Vec<String> {
+    inspection.defects.iter().map(ToString::to_string).collect()
+}
+
+/// What stands in front of the kernels is lost for one of them, and named.
+fn damaged_kernel() -> Result<(), Failed> {
+    let (mut bytes, range) = section(".nv.info.spilled")?;
+    let whole = inspect(&bytes)?;
+    bytes[range.start] = 9;
+    let damaged = inspect(&bytes)?;
+    let expected = format!(
+        "error[unreadable-kernel-info] at {:#x}: expected an attribute record of format 1 to 4, found format 9, \
+         attribute 55",
+        range.start
+    );
+    same("spilled", "defects", &vec![expected], &defects(&damaged))?;
+    for (whole, damaged) in whole.kernels.iter().zip(&damaged.kernels) {
+        let (whole, damaged) = (whole.resources.as_ref(), damaged.resources.as_ref());
+        let (whole, damaged) = whole.zip(damaged).ok_or("no resources")?;
+        if whole.register_limit == Some(24) && whole.spills != damaged.spills {
+            same("spilled", "spills", &None, &damaged.spills)?;
+            same("spilled", "barriers", &None, &damaged.barriers)?;
+            same("spilled", "registers", &whole.registers, &damaged.registers)?;
+        } else {
+            same("others", "resources", whole, damaged)?;
+        }
+    }
+    Ok(())
+}
+
+/// A function that is no symbol, and a record of another size than it must have.
+fn damaged_functions() -> Result<(), Failed> {
+    let (bytes, range) = section(".nv.info")?;
+    for (at, value, expected) in [
+        (4, 0xff, "expected a function among 36 symbols, found number 255"),
+        (
+            2,
+            4,
+            "expected a symbol and a number, 8 bytes, found 0x4 bytes for attribute 0x2f",
+        ),
+    ] {
+        let mut bytes = bytes.clone();
+        bytes[range.start + at] = value;
+        let damaged = inspect(&bytes)?;
+        let expected = format!("error[unreadable-kernel-info] at {:#x}: {expected}", range.start);
+        same("all", "defects", &vec![expected], &defects(&damaged))?;
+        let known = damaged.kernels.iter().filter(|kernel| {
+            let resources = kernel.resources.as_ref();
+            resources.is_some_and(|all| all.registers.is_some())
+        });
+        same("all", "kernels whose registers are known", &0, &known.count())?;
+    }
+    Ok(())
+}
+
+/// Whatever a byte of the lists says, the image is read, and a list that is damaged leaves a defect or another number.
+fn every_byte() -> Result<(), Failed> {
+    let mut tried = 0;
+    for name in [".nv.info", ".nv.info.calls", ".nv.info.static_shared"] {
+        let (bytes, range) = section(name)?;
+        for at in range {
+            for value in [0, 1, 4, 0x7f, 0xff] {
+                let mut bytes = bytes.clone();
+                bytes[at] = value;
+                let inspection = inspect(&bytes)?;
+                same("all", "kernels", &8, &inspection.kernels.len())?;
+                tried += 1;
+            }
+        }
+    }
+    same("all", "whether enough was tried", &true, &(tried > 4000))
 }
