@@ -21,5 +21,5 @@ pub use census::{ArchCount, ByteCount, Totals};
 pub use evaluate::{Evaluation, Outcome};
 pub use mapped::Bytes;
 pub use open::{PackageLimits, Throughput, decompress_all};
-pub use report::{FileReport, ImageReport, KernelReport, MemberReport, Report};
+pub use report::{FileReport, ImageReport, KernelReport, MemberReport, PtxTextCount, Report};
 pub use run::{NoProgress, Options, Progress, audit, audit_bytes};

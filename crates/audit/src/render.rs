@@ -4,6 +4,7 @@ mod demangle;
 mod files;
 mod human;
 mod json;
+mod kernels;
 mod units;
 
 pub use human::{HumanOptions, human};

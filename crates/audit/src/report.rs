@@ -4,10 +4,13 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use blockgate_arch::{Arch, ToolkitVersion};
-use blockgate_fatbin::{Compression, Container, DeviceCode, Histogram, ImageKind};
+use blockgate_fatbin::{
+    Compression, Container, CudaNote, DeviceCode, Histogram, ImageKind, ModuleResources, PtxFacts, Resources,
+    Tool,
+};
 use blockgate_findings::{ExitStatus, Finding};
 
-use crate::census::Totals;
+use crate::census::{ArchCount, Totals};
 use crate::evaluate::Evaluation;
 
 /// The result of one audit run.
@@ -115,6 +118,14 @@ pub struct ImageReport {
     pub size_bytes: Option<u64>,
     /// The toolkit that made it.
     pub toolkit: Option<ToolkitVersion>,
+    /// The programs that wrote a cubin, in their order, with version, build and command line, where they left notes.
+    pub tools: Vec<Tool>,
+    /// What a cubin's note says of its target and release.
+    pub cuda_note: Option<CudaNote>,
+    /// What PTX says of itself; its kernels are listed where kernels were asked for.
+    pub ptx: Option<PtxFacts>,
+    /// Places in the text of PTX that each asked pattern finds, in the order of the options; empty for other images.
+    pub ptx_text: Vec<PtxTextCount>,
     /// Number of kernels (entry functions), where the image was inspected.
     pub kernel_count: Option<u64>,
     /// Number of instructions; `None` where they cannot be counted, which is not the same as none.
@@ -125,6 +136,8 @@ pub struct ImageReport {
     pub mnemonics_known: bool,
     /// Code sections by kernel, where they were asked for.
     pub kernels: Vec<KernelReport>,
+    /// What a cubin takes for all its kernels together, where they were asked for.
+    pub module: Option<ModuleResources>,
     /// Matches of each `ptx_text` expectation, by its position in the options.
     pub(crate) ptx_matches: Vec<Option<u64>>,
 }
@@ -142,6 +155,35 @@ impl FileReport {
             .iter()
             .any(|image| image.compression == Compression::Zstd);
         zstd.then_some(ZSTD_DRIVER_FLOOR)
+    }
+
+    /// Places in PTX text that each asked pattern finds, by architecture as [`Totals`] sorts them, over the counted images.
+    /// An architecture with a text that could not be searched has no row.
+    pub fn ptx_text(&self) -> Vec<(Arc<str>, Vec<ArchCount>)> {
+        let mut rows: Vec<(Arc<str>, Vec<ArchCount>)> = Vec::new();
+        for ArchCount { arch, .. } in &self.totals.ptx {
+            let texts: Vec<&ImageReport> = self
+                .images
+                .iter()
+                .filter(|image| image.counted && image.kind == ImageKind::Ptx && image.arch == Some(*arch))
+                .collect();
+            let asked = texts.first().map_or(0, |text| text.ptx_text.len());
+            for index in 0..asked {
+                let mut counts = texts.iter().map(|text| text.ptx_text.get(index));
+                let sum = counts.try_fold(0, |sum: u64, row| Some(sum + row?.count?));
+                let pattern = texts.first().and_then(|text| text.ptx_text.get(index));
+                let Some(pattern) = pattern.map(|row| Arc::clone(&row.pattern)) else {
+                    continue;
+                };
+                if rows.len() <= index {
+                    rows.push((pattern, Vec::new()));
+                }
+                rows[index]
+                    .1
+                    .extend(sum.map(|count| ArchCount { arch: *arch, count }));
+            }
+        }
+        rows
     }
 
     /// Bytes of the containers that compress several images together, each counted once.
@@ -174,10 +216,23 @@ impl ImageReport {
 pub struct KernelReport {
     /// The name as the compiler wrote it.
     pub name: String,
+    /// Whether a host can launch it.
+    pub is_entry: bool,
     /// Size of its machine code in bytes.
     pub code_bytes: u64,
     /// Number of instructions.
     pub instructions: Option<u64>,
     /// Instructions by mnemonic.
     pub sass: Histogram,
+    /// What it takes of a multiprocessor; `None` where that was not looked at.
+    pub resources: Option<Resources>,
+}
+
+/// How often a pattern is found in the text of one PTX image, comments included.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PtxTextCount {
+    /// The pattern as it was written.
+    pub pattern: Arc<str>,
+    /// Places, not overlapping; `None` where the text could not be searched.
+    pub count: Option<u64>,
 }

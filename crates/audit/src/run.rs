@@ -13,7 +13,7 @@ use crate::census::Totals;
 use crate::evaluate::evaluate;
 use crate::input;
 use crate::open::{Note, NoteKind, PackageLimits};
-use crate::report::{FileReport, ImageReport, KernelReport, MemberReport, Report};
+use crate::report::{FileReport, ImageReport, KernelReport, MemberReport, PtxTextCount, Report};
 
 /// What an audit looks at.
 #[derive(Clone, Debug, Default)]
@@ -22,6 +22,8 @@ pub struct Options {
     pub list_only: bool,
     /// Keep the code sections of every image, not just their number.
     pub kernels: bool,
+    /// What to count in the text of PTX.
+    pub ptx_text: Vec<Pattern>,
     /// What must hold of the inputs together.
     pub expectations: Vec<Expectation>,
     /// What the reader accepts.
@@ -344,11 +346,16 @@ fn inspect(image: &Image<'_>, naming: Naming<'_>, options: &Options) -> (ImageRe
         container: image.container(),
         size_bytes: image.size,
         toolkit: None,
+        tools: Vec::new(),
+        cuda_note: None,
+        ptx: None,
+        ptx_text: Vec::new(),
         kernel_count: None,
         instructions: None,
         sass: blockgate_fatbin::Histogram::default(),
         mnemonics_known: false,
         kernels: Vec::new(),
+        module: None,
         ptx_matches: vec![None; options.expectations.len()],
     };
     let mut defects = Vec::new();
@@ -374,9 +381,18 @@ fn inspect(image: &Image<'_>, naming: Naming<'_>, options: &Options) -> (ImageRe
             row.relocatable = inspection.relocatable;
             row.size_bytes = Some(inspection.size);
             row.toolkit = inspection.toolkit;
+            row.tools = inspection.tools;
+            row.cuda_note = inspection.cuda_note;
+            row.module = inspection.module;
             row.kernel_count = Some(match &inspection.ptx {
                 Some(ptx) => ptx.entries.len() as u64,
                 None => inspection.kernels.iter().filter(|kernel| kernel.is_entry).count() as u64,
+            });
+            row.ptx = inspection.ptx.map(|mut ptx| {
+                if !options.kernels {
+                    ptx.entries = Vec::new();
+                }
+                ptx
             });
             row.instructions = inspection.instructions;
             row.sass = inspection.sass;
@@ -387,9 +403,11 @@ fn inspect(image: &Image<'_>, naming: Naming<'_>, options: &Options) -> (ImageRe
                     .into_iter()
                     .map(|kernel| KernelReport {
                         name: kernel.name,
+                        is_entry: kernel.is_entry,
                         code_bytes: kernel.code_bytes,
                         instructions: kernel.instructions,
                         sass: kernel.sass,
+                        resources: kernel.resources,
                     })
                     .collect();
             }
@@ -416,7 +434,15 @@ fn search_ptx(image: &Image<'_>, options: &Options, row: &mut ImageReport, defec
             _ => None,
         })
         .collect();
-    if patterns.is_empty() {
+    row.ptx_text = options
+        .ptx_text
+        .iter()
+        .map(|pattern| PtxTextCount {
+            pattern: pattern.as_str().into(),
+            count: None,
+        })
+        .collect();
+    if patterns.is_empty() && options.ptx_text.is_empty() {
         return;
     }
     match image.decode(&options.limits) {
@@ -424,6 +450,9 @@ fn search_ptx(image: &Image<'_>, options: &Options, row: &mut ImageReport, defec
             let text = String::from_utf8_lossy(&text);
             for (index, pattern) in patterns {
                 row.ptx_matches[index] = Some(pattern.count_in(&text) as u64);
+            }
+            for (counted, pattern) in row.ptx_text.iter_mut().zip(&options.ptx_text) {
+                counted.count = Some(pattern.count_in(&text) as u64);
             }
         }
         Err(error) => defects.push(error.into_defect("unreadable-image")),

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use blockgate_audit::Options;
 use blockgate_audit::render::{self, HumanOptions, Mnemonics};
-use blockgate_expect::Expectation;
+use blockgate_expect::{Expectation, Pattern};
 use blockgate_findings::ExitStatus;
 use regex::Regex;
 
@@ -41,12 +41,23 @@ pub struct Args {
     #[arg(long)]
     sass_histogram: bool,
 
-    /// List the code of every kernel.
+    /// Count places in the text of PTX that this finds a match in, comments included.
+    #[arg(long, value_name = "REGEX", value_parser = parse_ptx_text)]
+    ptx_text: Vec<Pattern>,
+
+    /// List every kernel: instructions, code size, registers, memory, spilled registers.
+    ///
+    /// Bytes per block of static shared memory, per thread of local memory (stack), of stores that spill registers, and of
+    /// the kernel's constants. `–` is what the image does not say: assemblers before CUDA 12.8 left no list of spills.
     #[arg(long)]
     kernels: bool,
 
+    /// Show names of kernels in full, however wide the lines become.
+    #[arg(long, requires = "kernels")]
+    wide: bool,
+
     /// Read headers only: no decompression, no instruction counts.
-    #[arg(long, conflicts_with_all = ["expect", "sass", "sass_histogram", "kernels"])]
+    #[arg(long, conflicts_with_all = ["expect", "sass", "sass_histogram", "ptx_text", "kernels"])]
     list_only: bool,
 
     /// How to print the report; JSON is schema `blockgate.audit/1`.
@@ -70,6 +81,7 @@ pub fn run(args: &Args) -> anyhow::Result<ExitStatus> {
     let options = Options {
         list_only: args.list_only,
         kernels: args.kernels,
+        ptx_text: args.ptx_text.clone(),
         expectations: args.expect.clone(),
         ..Options::default()
     };
@@ -84,6 +96,7 @@ pub fn run(args: &Args) -> anyhow::Result<ExitStatus> {
         mnemonics: mnemonics.clone(),
         list_only: args.list_only,
         kernels: args.kernels,
+        wide: args.wide,
         palette: terminal::palette(),
     };
     terminal::print(|out| match args.format {
@@ -101,6 +114,10 @@ fn parse_mnemonic(text: &str) -> Result<Regex, String> {
     } else {
         Err("no mnemonic is spelled like that here: modifiers are told of F2FP alone".to_owned())
     }
+}
+
+fn parse_ptx_text(text: &str) -> Result<Pattern, String> {
+    text.parse().map_err(|error: regex::Error| error.to_string())
 }
 
 fn parse_expectation(text: &str) -> Result<Expectation, String> {

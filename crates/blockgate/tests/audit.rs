@@ -110,10 +110,21 @@ fn machine_output_is_versioned_and_raw() {
                       "container": null,
                       "size": 1239,
                       "toolkit": null,
+                      "tools": [],
+                      "cuda_note": null,
+                      "ptx": {
+                        "version": "9.0",
+                        "target": "sm_121",
+                        "target_options": [],
+                        "address_size": 64,
+                        "entries": []
+                      },
+                      "ptx_text": {},
                       "kernels": 2,
                       "instructions": null,
                       "sass": {},
-                      "functions": []
+                      "functions": [],
+                      "module": null
                     },
                     {
                       "member": null,
@@ -131,12 +142,27 @@ fn machine_output_is_versioned_and_raw() {
                       "container": null,
                       "size": 8800,
                       "toolkit": "13.0.88",
+                      "tools": [
+                        {
+                          "name": "ptxas",
+                          "version": "Cuda compilation tools, release 13.0, V13.0.88",
+                          "build": "Build cuda_13.0.r13.0/compiler.36424714_0",
+                          "command": "-arch sm_121a -m 64"
+                        }
+                      ],
+                      "cuda_note": {
+                        "virtual_arch": "compute_121",
+                        "toolkit": "13.0"
+                      },
+                      "ptx": null,
+                      "ptx_text": {},
                       "kernels": 2,
                       "instructions": 56,
                       "sass": {
                         "EXIT": 2
                       },
-                      "functions": []
+                      "functions": [],
+                      "module": null
                     },
                     {
                       "member": null,
@@ -154,10 +180,21 @@ fn machine_output_is_versioned_and_raw() {
                       "container": null,
                       "size": 1240,
                       "toolkit": null,
+                      "tools": [],
+                      "cuda_note": null,
+                      "ptx": {
+                        "version": "9.0",
+                        "target": "sm_121a",
+                        "target_options": [],
+                        "address_size": 64,
+                        "entries": []
+                      },
+                      "ptx_text": {},
                       "kernels": 2,
                       "instructions": null,
                       "sass": {},
-                      "functions": []
+                      "functions": [],
+                      "module": null
                     }
                   ],
                   "totals": {
@@ -193,7 +230,8 @@ fn machine_output_is_versioned_and_raw() {
                       }
                     },
                     "unattributed_bytes": 0
-                  }
+                  },
+                  "ptx_text": {}
                 }
               ],
               "expectations": [],

@@ -27,6 +27,14 @@ impl Pattern {
     }
 }
 
+impl std::str::FromStr for Pattern {
+    type Err = regex::Error;
+
+    fn from_str(text: &str) -> Result<Self, regex::Error> {
+        Self::new(text)
+    }
+}
+
 impl PartialEq for Pattern {
     fn eq(&self, other: &Self) -> bool {
         self.as_str() == other.as_str()

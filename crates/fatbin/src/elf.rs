@@ -20,23 +20,27 @@ const TYPE_AT: u64 = 4;
 /// What ends a name in an ELF file.
 const NUL: [u8; 2] = [0, 0];
 
-/// Types of sections whose content makes up a file: code and data, symbols, strings and notes.
-const CONTENT_TYPES: [u32; 6] = [
+/// Types of sections whose content makes up a file: code and data, symbols, strings, notes and facts about kernels.
+const CONTENT_TYPES: [u32; 7] = [
     elf::SHT_PROGBITS.0,
     elf::SHT_DYNSYM.0,
     elf::SHT_DYNAMIC.0,
     elf::SHT_SYMTAB.0,
     elf::SHT_STRTAB.0,
     elf::SHT_NOTE.0,
+    cubin::SHT_CUDA_INFO,
 ];
 
 /// Sections that are read for their name, whatever type they claim: a reader that believed the type would take what
 /// is in them for absent.
-const CONTENT_NAMES: [&[u8]; 4] = [
+const CONTENT_NAMES: [&[u8]; 7] = [
     host::LINKED_SECTION.as_bytes(),
     host::RELOCATABLE_SECTION.as_bytes(),
     cubin::COMPAT_SECTION,
     cubin::NOTE_SECTION,
+    cubin::CUDA_NOTE_SECTIONS[0],
+    cubin::CUDA_NOTE_SECTIONS[1],
+    cubin::INFO_SECTION,
 ];
 
 /// A 64-bit little-endian ELF file whose section table was found.
@@ -140,7 +144,8 @@ impl<'a> Elf<'a> {
             })?;
             let is_read = CONTENT_TYPES.contains(&header.sh_type.get(LE).0)
                 || CONTENT_NAMES.contains(&name)
-                || name.starts_with(cubin::CODE_PREFIX);
+                || name.starts_with(cubin::CODE_PREFIX)
+                || name.starts_with(cubin::INFO_PREFIX);
             if is_read {
                 content_bytes = content_bytes.saturating_add(header.sh_size.get(LE).min(view.len()));
             }

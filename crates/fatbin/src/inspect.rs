@@ -4,7 +4,8 @@ use std::collections::HashSet;
 
 use blockgate_arch::{Arch, Scope, ToolkitVersion};
 
-use crate::cubin::Cubin;
+use crate::cubin::{Cubin, CudaNote, ModuleResources, Resources, Tool, entry_names};
+use crate::elf::Symbol;
 use crate::error::{Defect, Error, Place};
 use crate::image::{Image, ImageKind};
 use crate::names::clipped;
@@ -28,7 +29,7 @@ pub enum SassDetail {
     Off,
     /// For the image as a whole.
     Image,
-    /// For each kernel too.
+    /// For each kernel too, with what it takes of a multiprocessor ([`Kernel::resources`]).
     #[default]
     Kernels,
 }
@@ -46,10 +47,16 @@ pub struct Inspection {
     pub toolkit: Option<ToolkitVersion>,
     /// The command line of the assembler or linker, where it left one.
     pub toolkit_command: Option<String>,
+    /// The programs that wrote a cubin, in their order, where they left notes: the last one made what there is now.
+    pub tools: Vec<Tool>,
+    /// What a cubin's note says of its target and release.
+    pub cuda_note: Option<CudaNote>,
     /// Whether it is input of a device link and not what the driver loads.
     pub relocatable: bool,
     /// The code sections of a cubin, in file order.
     pub kernels: Vec<Kernel>,
+    /// What a cubin takes for all its kernels together, where kernels were asked for.
+    pub module: Option<ModuleResources>,
     /// Instructions of all kernels; 0 for a cubin without code. `None` for sm_50 to sm_62, whose instructions have
     /// another size, and for what is not machine code.
     pub instructions: Option<u64>,
@@ -93,6 +100,8 @@ pub struct Kernel {
     pub instructions: Option<u64>,
     /// Instructions by mnemonic, where they were asked for by kernel and counted.
     pub sass: Histogram,
+    /// What it takes of a multiprocessor, where kernels were asked for.
+    pub resources: Option<Resources>,
 }
 
 impl Image<'_> {
@@ -136,8 +145,11 @@ impl Image<'_> {
             size,
             toolkit: None,
             toolkit_command: None,
+            tools: Vec::new(),
+            cuda_note: None,
             relocatable: self.relocatable,
             kernels: Vec::new(),
+            module: None,
             instructions: None,
             sass: Histogram::default(),
             mnemonics_known: !matches!(self.kind, ImageKind::Unknown(_)),
@@ -193,14 +205,17 @@ impl Image<'_> {
             }
         };
         let last = notes.last();
+        inspection.cuda_note = cubin.cuda_note();
         inspection.toolkit = last
             .and_then(|note| note.toolkit)
-            .or_else(|| cubin.header_toolkit());
-        inspection.toolkit_command = last.map(|note| note.command.clone());
+            .or_else(|| cubin.header_toolkit())
+            .or_else(|| inspection.cuda_note?.toolkit);
+        inspection.toolkit_command = last.map(|note| note.tool.command.clone());
         let note = notes
             .iter()
             .rev()
             .find_map(|note| Some((note.arch?, note.place.clone())));
+        inspection.tools = notes.into_iter().map(|note| note.tool).collect();
         self.judge_arch(&mut inspection, content, note, cubin.view());
         inspection.relocatable = self.relocatable || cubin.is_relocatable();
         count_kernels(&cubin, &mut inspection, limits, options)?;
@@ -278,14 +293,15 @@ fn count_kernels(
 ) -> Result<(), Error> {
     let arch = inspection.arch;
     let countable = sass::is_countable(arch);
-    let entries = match cubin.entry_names() {
-        Ok(entries) => entries,
+    let symbols = match cubin.symbols() {
+        Ok(symbols) => symbols,
         Err(error) => {
-            // Only which functions a host can launch is lost.
+            // Which functions a host can launch is lost, and what functions take.
             inspection.defects.push(error.into_defect("unreadable-symbols"));
-            HashSet::new()
+            Vec::new()
         }
     };
+    let entries = entry_names(&symbols);
     let mut counter = (countable && options.sass != SassDetail::Off).then(|| Counter::new(arch));
     let mut total = 0;
     let mut code_bytes = 0;
@@ -325,11 +341,15 @@ fn count_kernels(
             code_bytes: code.len(),
             instructions,
             sass,
+            resources: None,
         });
     }
     inspection.instructions = countable.then_some(total);
     inspection.mnemonics_known = code_bytes == 0 || sass::is_known(arch);
     inspection.defects.extend(partial);
+    if options.sass == SassDetail::Kernels {
+        add_resources(cubin, inspection, &symbols, &entries);
+    }
     let Some(counter) = counter else {
         return Ok(());
     };
@@ -343,4 +363,30 @@ fn count_kernels(
         inspection.defects.push(defect);
     }
     Ok(())
+}
+
+/// Says of each kernel what it takes. What cannot be read leaves a defect and is not known, the rest is.
+fn add_resources<'a>(
+    cubin: &Cubin<'a>,
+    inspection: &mut Inspection,
+    symbols: &[Symbol<'a>],
+    entries: &HashSet<&str>,
+) {
+    let found = cubin.resources(inspection.arch, symbols, entries);
+    let counted = inspection.instructions.is_some() && inspection.mnemonics_known;
+    for kernel in &mut inspection.kernels {
+        let Some(resources) = found.by_name.get(kernel.name.as_str()) else {
+            continue;
+        };
+        kernel.resources = Some(Resources {
+            local_loads: counted.then(|| kernel.sass.get("LDL")),
+            local_stores: counted.then(|| kernel.sass.get("STL")),
+            ..resources.clone()
+        });
+    }
+    inspection.module = Some(found.module);
+    let defect = found
+        .damage
+        .map(|error| error.into_defect("unreadable-kernel-info"));
+    inspection.defects.extend(defect);
 }

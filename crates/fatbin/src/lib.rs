@@ -28,7 +28,7 @@ mod view;
 
 pub use artifact::{Artifact, DeviceCode, ExternalMember, FileFormat, Member, read};
 pub use blockgate_findings::Severity;
-pub use cubin::{CodeSection, Cubin};
+pub use cubin::{CodeSection, ConstantBank, Cubin, CudaNote, ModuleResources, Resources, Spills, Tool};
 pub use error::{Defect, Error, Place};
 pub use image::{Compression, Container, Image, ImageKind};
 pub use inspect::{ArchEvidence, InspectOptions, Inspection, Kernel, SassDetail};

@@ -19,6 +19,8 @@ pub struct PtxFacts {
     pub arch: Arch,
     /// What else the first `.target` lists, such as `debug` or `texmode_independent`.
     pub target_options: Vec<String>,
+    /// The `.address_size` in bits, which can only stand behind the first `.target`. Where there is none, PTX ISA has 32.
+    pub address_size_bits: Option<u16>,
     /// The first `.version`: PTX ISA, major and minor.
     pub version: (u16, u16),
     /// The kernels, as `.entry` names them, in order.
@@ -59,7 +61,7 @@ impl PtxFacts {
             })
         };
         let version = read_version(view, first(VERSION, &found.versions)?)?;
-        let (arch, target, target_options) = read_target(view, first(TARGET, &found.targets)?)?;
+        let target = read_target(view, first(TARGET, &found.targets)?)?;
         let entries = found
             .entries
             .iter()
@@ -67,9 +69,10 @@ impl PtxFacts {
             .map(|token| token.to_string())
             .collect();
         let facts = Self {
-            target,
-            arch,
-            target_options,
+            target: target.name,
+            arch: target.arch,
+            target_options: target.options,
+            address_size_bits: target.address_size_bits,
             version,
             entries,
         };
@@ -80,6 +83,7 @@ impl PtxFacts {
 const VERSION: &str = ".version";
 const TARGET: &str = ".target";
 const ENTRY: &str = ".entry";
+const ADDRESS_SIZE: &[u8] = b".address_size";
 
 /// The tokens that follow the directive at `at`.
 fn arguments<'a>(bytes: &'a [u8], at: usize, directive: &str) -> Tokens<'a> {
@@ -101,7 +105,15 @@ fn read_version(view: &View<'_>, at: usize) -> Result<(u16, u16), Error> {
     })
 }
 
-fn read_target(view: &View<'_>, at: usize) -> Result<(Arch, String, Vec<String>), Error> {
+/// What the first `.target` says, and the directive that may follow it.
+struct Target {
+    arch: Arch,
+    name: String,
+    options: Vec<String>,
+    address_size_bits: Option<u16>,
+}
+
+fn read_target(view: &View<'_>, at: usize) -> Result<Target, Error> {
     let mut tokens = arguments(view.bytes(), at, TARGET);
     let name = tokens.next().map(|token| token.to_string()).unwrap_or_default();
     let arch = arch_of_name(&name).ok_or_else(|| {
@@ -109,10 +121,20 @@ fn read_target(view: &View<'_>, at: usize) -> Result<(Arch, String, Vec<String>)
         view.error(at as u64, expected, format!("`{}`", clipped(&name)))
     })?;
     let mut options = Vec::new();
-    while tokens.next().is_some_and(|token| token.text == b",") {
+    let mut next = tokens.next();
+    while next.as_ref().is_some_and(|token| token.text == b",") {
         options.extend(tokens.next().map(|token| token.to_string()));
+        next = tokens.next();
     }
-    Ok((arch, name, options))
+    let address_size_bits = next
+        .filter(|token| token.text == ADDRESS_SIZE)
+        .and_then(|_| tokens.next()?.to_string().parse().ok());
+    Ok(Target {
+        arch,
+        name,
+        options,
+        address_size_bits,
+    })
 }
 
 /// Where the directives stand that are of interest.
@@ -281,7 +303,25 @@ mod tests {
         let facts = facts(text).unwrap();
         assert_eq!(facts.version, (8, 4));
         assert_eq!(facts.target_options, ["debug", "texmode_independent"]);
+        assert_eq!(facts.address_size_bits, Some(64));
         assert_eq!(facts.entries, ["_Z1kv", "b"]);
+    }
+
+    #[test]
+    fn an_address_size_follows_the_target_or_is_not_there() {
+        for (text, expected) in [
+            (".version 9.0 .target sm_90 .address_size 32", Some(32)),
+            (
+                ".version 9.0 .target sm_90, debug /* x */ .address_size 64",
+                Some(64),
+            ),
+            (".version 9.0 .target sm_90 .address_size", None),
+            (".version 9.0 .target sm_90 .address_size x", None),
+            (".version 9.0 .target sm_90 .file 1 \"a\" .address_size 64", None),
+            (".version 9.0 .target sm_90,", None),
+        ] {
+            assert_eq!(facts(text).unwrap().address_size_bits, expected, "{text}");
+        }
     }
 
     #[test]

@@ -14,7 +14,7 @@ const fn rule(id: &'static str, meaning: &'static str) -> DefectRule {
 }
 
 /// Every kind of defect, sorted by id.
-pub const DEFECT_RULES: [DefectRule; 41] = [
+pub const DEFECT_RULES: [DefectRule; 42] = [
     rule(
         "arch-disagreement",
         "entry header or note and content name different architecture numbers",
@@ -154,6 +154,10 @@ pub const DEFECT_RULES: [DefectRule; 41] = [
     rule(
         "unreadable-image",
         "an image cannot be decoded or read; for those who make a defect of that error",
+    ),
+    rule(
+        "unreadable-kernel-info",
+        "what a cubin says of its kernels' registers and memory is damaged, and not known for those that follow",
     ),
     rule(
         "unreadable-member",

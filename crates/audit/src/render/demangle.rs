@@ -47,8 +47,41 @@ mod tests {
     #[test]
     fn names_are_readable_or_left_alone() {
         assert_eq!(demangled("_Z2kfPKfPt"), "kf(float const*, unsigned short*)");
-        assert_eq!(demangled("bgk_quantize_nvfp4_f32"), "bgk_quantize_nvfp4_f32");
-        assert_eq!(demangled(""), "");
+        for (mangled, expected) in [
+            (
+                "_ZN5outer6nestedIPNS_3TagIfEELi3EEEvNS1_IT_EEPS4_",
+                "void outer::nested<outer::Tag<float>*, 3>(outer::Tag<outer::Tag<float>*>, outer::Tag<float>**)",
+            ),
+            (
+                "_ZN39_GLOBAL__N__414ef325_7_anon_cu__Z4keepv6hiddenILi3EEEvPi",
+                "void (anonymous namespace)::hidden<3>(int*)",
+            ),
+            (
+                "_ZN1a1kIN39_GLOBAL__N__414ef325_7_anon_cu__Z4keepv1SEEEvPT_",
+                "void a::k<(anonymous namespace)::S>((anonymous namespace)::S*)",
+            ),
+            (
+                "_Z3lamIZ3runvEUlvE_EvT_",
+                "void lam<run()::{lambda()#1}>(run()::{lambda()#1})",
+            ),
+            (
+                "_ZN3mlx4core2cu6kernelIZNS1_3runEvE4typeEEvPT_",
+                "void mlx::core::cu::kernel<mlx::core::cu::run()::type>(mlx::core::cu::run()::type*)",
+            ),
+        ] {
+            assert_eq!(demangled(mangled), expected);
+        }
+        for name in [
+            "bgk_quantize_nvfp4_f32",
+            "",
+            "_Z",
+            "_ZN5outer",
+            "$kernel$_Z3foov",
+            "ünde",
+            "?foo@@YAXXZ",
+        ] {
+            assert_eq!(demangled(name), name);
+        }
     }
 
     #[test]

@@ -9,9 +9,9 @@ use blockgate_findings::Severity;
 use blockgate_findings::render::{Palette, printable};
 use comfy_table::{CellAlignment, ContentArrangement, Table, presets};
 
-use super::demangle::demangled;
 use super::files::write_files;
 use super::json::Mnemonics;
+use super::kernels::{write_kernels, write_ptx_text};
 use super::units::{bytes, count};
 use crate::census::Totals;
 use crate::evaluate::Outcome;
@@ -29,6 +29,8 @@ pub struct HumanOptions {
     pub list_only: bool,
     /// List the code sections of every image.
     pub kernels: bool,
+    /// Show names of kernels in full, however wide.
+    pub wide: bool,
     /// Colours.
     pub palette: Palette,
 }
@@ -112,9 +114,10 @@ fn write_file(out: &mut dyn Write, file: &FileReport, options: &HumanOptions) ->
     }
     if !options.list_only {
         write_mnemonics(out, &file.totals, &options.mnemonics)?;
+        write_ptx_text(out, file)?;
     }
     if options.kernels {
-        write_kernels(out, file, &options.mnemonics)?;
+        write_kernels(out, file, options)?;
     }
     writeln!(out)
 }
@@ -241,39 +244,6 @@ fn write_mnemonics(out: &mut dyn Write, totals: &Totals, mnemonics: &Mnemonics) 
         column.set_cell_alignment(CellAlignment::Right);
     }
     writeln!(out, "{table}")
-}
-
-fn write_kernels(out: &mut dyn Write, file: &FileReport, mnemonics: &Mnemonics) -> io::Result<()> {
-    for image in file.images.iter().filter(|image| !image.kernels.is_empty()) {
-        let arch = image.arch.map_or_else(|| "?".to_owned(), |arch| arch.to_string());
-        let member = image
-            .member
-            .as_ref()
-            .map_or_else(String::new, |member| format!(" of {member}"));
-        writeln!(
-            out,
-            "{arch}{}, offset {:#x}:",
-            printable(&member),
-            image.offset_bytes
-        )?;
-        for kernel in &image.kernels {
-            let instructions = kernel.instructions.map_or_else(|| "–".to_owned(), count);
-            write!(
-                out,
-                "  {instructions:>9} instructions  {:>9}  ",
-                bytes(kernel.code_bytes)
-            )?;
-            for (mnemonic, number) in kernel
-                .sass
-                .iter()
-                .filter(|(mnemonic, _)| mnemonics.shows(mnemonic))
-            {
-                write!(out, "{number} {mnemonic}  ")?;
-            }
-            writeln!(out, "{}", printable(&demangled(&kernel.name)))?;
-        }
-    }
-    Ok(())
 }
 
 fn write_expectations(out: &mut dyn Write, report: &Report, palette: Palette) -> io::Result<()> {

@@ -3,6 +3,8 @@
 //! These types are the contract with other programs. A field may be added; none is renamed or removed without a
 //! new schema number. Maps are sorted, numbers are raw.
 
+mod image;
+
 use std::collections::BTreeMap;
 use std::io::{self, Write};
 
@@ -12,9 +14,10 @@ use regex::Regex;
 use schemars::{JsonSchema, Schema};
 use serde::Serialize;
 
+use self::image::{JsonCudaNote, JsonKernel, JsonModule, JsonPtx, JsonTool};
 use crate::census::{ArchCount, Totals};
 use crate::evaluate::{Evaluation, Outcome};
-use crate::report::{FileReport, ImageReport, KernelReport, MemberReport, Report};
+use crate::report::{FileReport, ImageReport, MemberReport, Report};
 
 /// Writes `report` as schema `blockgate.audit/1`. `mnemonics` selects which instruction counts are written.
 pub fn json(out: &mut dyn Write, report: &Report, mnemonics: &Mnemonics) -> io::Result<()> {
@@ -75,6 +78,8 @@ struct JsonInput<'a> {
     other_files: u64,
     images: Vec<JsonImage<'a>>,
     totals: JsonTotals,
+    /// Places in PTX text of the counted images, by pattern of `--ptx-text` and architecture.
+    ptx_text: BTreeMap<String, BTreeMap<String, u64>>,
 }
 
 /// A member of an archive, package or folder.
@@ -105,10 +110,20 @@ struct JsonImage<'a> {
     container: Option<JsonContainer>,
     size: Option<u64>,
     toolkit: Option<String>,
+    /// The programs that wrote a cubin, in their order, where they left notes.
+    tools: Vec<JsonTool<'a>>,
+    cuda_note: Option<JsonCudaNote>,
+    ptx: Option<JsonPtx<'a>>,
+    /// Places in the text of PTX, by pattern of `--ptx-text`; null where the text could not be searched.
+    ptx_text: BTreeMap<String, Option<u64>>,
+    /// Kernels that a host can launch.
     kernels: Option<u64>,
     instructions: Option<u64>,
     sass: BTreeMap<String, u64>,
+    /// The code sections of a cubin, with `--kernels`.
     functions: Vec<JsonKernel<'a>>,
+    /// What a cubin takes for all its kernels together, with `--kernels`.
+    module: Option<JsonModule>,
 }
 
 /// A compressed payload that several images share.
@@ -116,14 +131,6 @@ struct JsonImage<'a> {
 struct JsonContainer {
     offset: u64,
     stored_size: u64,
-}
-
-#[derive(Serialize, JsonSchema)]
-struct JsonKernel<'a> {
-    name: &'a str,
-    code_size: u64,
-    instructions: Option<u64>,
-    sass: BTreeMap<String, u64>,
 }
 
 /// The `totals` object, which the build summary has too.
@@ -172,6 +179,11 @@ impl<'a> JsonInput<'a> {
                 .map(|image| JsonImage::of(image, mnemonics))
                 .collect(),
             totals: JsonTotals::of(&file.totals, file.unattributed_bytes, mnemonics),
+            ptx_text: file
+                .ptx_text()
+                .iter()
+                .map(|(pattern, rows)| (pattern.to_string(), by_name(rows)))
+                .collect(),
         }
     }
 }
@@ -208,6 +220,10 @@ impl<'a> JsonImage<'a> {
             }),
             size: image.size_bytes,
             toolkit: image.toolkit.map(|toolkit| toolkit.to_string()),
+            tools: image.tools.iter().map(JsonTool::from).collect(),
+            cuda_note: image.cuda_note.map(JsonCudaNote::from),
+            ptx: image.ptx.as_ref().map(JsonPtx::from),
+            ptx_text: image::ptx_text(&image.ptx_text),
             kernels: image.kernel_count,
             instructions: image.instructions,
             sass: shown(&image.sass, mnemonics),
@@ -216,17 +232,7 @@ impl<'a> JsonImage<'a> {
                 .iter()
                 .map(|kernel| JsonKernel::of(kernel, mnemonics))
                 .collect(),
-        }
-    }
-}
-
-impl<'a> JsonKernel<'a> {
-    fn of(kernel: &'a KernelReport, mnemonics: &Mnemonics) -> Self {
-        Self {
-            name: &kernel.name,
-            code_size: kernel.code_bytes,
-            instructions: kernel.instructions,
-            sass: shown(&kernel.sass, mnemonics),
+            module: image.module.as_ref().map(JsonModule::from),
         }
     }
 }

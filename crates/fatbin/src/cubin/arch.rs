@@ -5,6 +5,7 @@
 use blockgate_arch::{Arch, Scope, ToolkitVersion};
 use object::LittleEndian as LE;
 
+use super::record::{Records, Value};
 use crate::elf::Elf;
 use crate::error::Error;
 
@@ -72,34 +73,18 @@ pub(crate) const COMPAT_SECTION: &[u8] = b".nv.compat";
 /// The attribute that says whether a cubin is for its compute capability alone.
 const ATTRIBUTE_TARGET: u8 = 9;
 
-/// Looks for the attribute in the list of `{format, number, value}` records.
+/// Looks for the attribute in the list.
 fn compat_says_specific(elf: &Elf<'_>) -> Result<bool, Error> {
     for section in elf
         .sections()
         .iter()
         .filter(|section| section.name == COMPAT_SECTION)
     {
-        let data = elf.data(section)?;
-        let mut at = 0;
-        while let Some(&[format, number]) = data
-            .get(at, 2)
-            .map(|record| record.bytes())
-            .and_then(|b| b.as_array())
-        {
-            // Formats: 1 no value, 2 a byte and padding, 3 two bytes, 4 a 16-bit size and that many bytes.
-            let value = data.u16(at + 2);
-            let size = match (format, value) {
-                (4, Some(size)) => 4 + u64::from(size),
-                (1..=3, _) => 4,
-                _ => {
-                    let expected = "an attribute record of format 1 to 4";
-                    return Err(data.error(at, expected, format!("format {format}, attribute {number}")));
-                }
-            };
-            if number == ATTRIBUTE_TARGET && format == 2 && value.is_some_and(|value| value & 0xff == 1) {
+        for record in Records::of(&elf.data(section)?) {
+            let record = record?;
+            if record.attribute == ATTRIBUTE_TARGET && record.value == Value::Byte(1) {
                 return Ok(true);
             }
-            at += size;
         }
     }
     Ok(false)

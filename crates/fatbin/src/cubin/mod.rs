@@ -1,7 +1,11 @@
 //! Cubins: ELF files with machine code for one architecture.
 
 mod arch;
+mod info;
 mod note;
+mod record;
+mod resources;
+mod spills;
 
 use std::collections::HashSet;
 
@@ -10,9 +14,13 @@ use object::LittleEndian as LE;
 use object::elf::{SHF_EXECINSTR, SHT_PROGBITS};
 
 pub(crate) use arch::COMPAT_SECTION;
-pub(crate) use note::{NOTE_SECTION, ToolNote};
+pub(crate) use info::{INFO_PREFIX, INFO_SECTION, SHT_CUDA_INFO};
+pub(crate) use note::{CUDA_NOTE_SECTIONS, NOTE_SECTION, ToolNote};
+pub use note::{CudaNote, Tool};
+pub use resources::{ConstantBank, ModuleResources, Resources};
+pub use spills::Spills;
 
-use crate::elf::{Elf, MACHINE_CUDA};
+use crate::elf::{Elf, MACHINE_CUDA, Section, Symbol};
 use crate::error::Error;
 use crate::view::View;
 
@@ -79,26 +87,13 @@ impl<'a> Cubin<'a> {
         self.elf
             .sections()
             .iter()
-            .filter(|section| {
-                let is_code = section.header.sh_type.get(LE) == SHT_PROGBITS
-                    && section.header.sh_flags.get(LE).contains(SHF_EXECINSTR);
-                is_code || section.name.starts_with(CODE_PREFIX)
-            })
-            .map(|section| {
-                let name = valid_utf8(section.name);
-                let name = name.strip_prefix(".text.").unwrap_or(name);
-                Ok((name, self.elf.data(section)?))
-            })
+            .filter(|section| is_code(section))
+            .map(|section| Ok((code_name(section), self.elf.data(section)?)))
     }
 
-    /// The names of functions that a host can launch.
-    pub(crate) fn entry_names(&self) -> Result<HashSet<&'a str>, Error> {
-        let symbols = self.elf.symbols()?;
-        Ok(symbols
-            .iter()
-            .filter(|symbol| symbol.kind == STT_FUNC && symbol.other & STO_CUDA_ENTRY != 0)
-            .map(|symbol| valid_utf8(symbol.name))
-            .collect())
+    /// The symbols, in their order.
+    pub(crate) fn symbols(&self) -> Result<Vec<Symbol<'a>>, Error> {
+        self.elf.symbols()
     }
 
     /// Whether it is input of a device link.
@@ -117,6 +112,11 @@ impl<'a> Cubin<'a> {
         arch::toolkit_of_header(&self.elf)
     }
 
+    /// What the note about its target and release says.
+    pub(crate) fn cuda_note(&self) -> Option<CudaNote> {
+        note::read_cuda(&self.elf)
+    }
+
     /// What each tool that wrote it said of itself.
     pub(crate) fn tool_notes(&self) -> Result<Vec<ToolNote>, Error> {
         note::read(&self.elf)
@@ -125,6 +125,28 @@ impl<'a> Cubin<'a> {
     pub(crate) fn view(&self) -> &View<'a> {
         self.elf.view()
     }
+}
+
+/// The names of functions that a host can launch.
+pub(crate) fn entry_names<'a>(symbols: &[Symbol<'a>]) -> HashSet<&'a str> {
+    symbols
+        .iter()
+        .filter(|symbol| symbol.kind == STT_FUNC && symbol.other & STO_CUDA_ENTRY != 0)
+        .map(|symbol| valid_utf8(symbol.name))
+        .collect()
+}
+
+/// Whether a section holds machine code: by name, or by type and flags.
+fn is_code(section: &Section<'_>) -> bool {
+    let header = section.header;
+    let by_header = header.sh_type.get(LE) == SHT_PROGBITS && header.sh_flags.get(LE).contains(SHF_EXECINSTR);
+    by_header || section.name.starts_with(CODE_PREFIX)
+}
+
+/// The name of the function that a section of code is for.
+fn code_name<'a>(section: &Section<'a>) -> &'a str {
+    let name = valid_utf8(section.name);
+    name.strip_prefix(".text.").unwrap_or(name)
 }
 
 fn valid_utf8(bytes: &[u8]) -> &str {

@@ -10,8 +10,17 @@ use crate::listing;
 use crate::support::{compare_or_bless, files, fixtures};
 
 /// Folders with inputs.
-const FOLDERS: [&str; 9] = [
-    "toolkits", "cubins", "edge", "archives", "cases", "hosts", "windows", "macos", "odd",
+const FOLDERS: [&str; 10] = [
+    "toolkits",
+    "cubins",
+    "edge",
+    "archives",
+    "cases",
+    "hosts",
+    "windows",
+    "macos",
+    "odd",
+    "resources",
 ];
 
 /// Every input, by its path below the fixtures.
@@ -34,7 +43,7 @@ fn is_golden(path: &Path) -> bool {
 /// Recipes and sources lie beside the binaries.
 fn is_input(path: &Path) -> bool {
     let extension = path.extension().and_then(|extension| extension.to_str());
-    !matches!(extension, Some("golden" | "md" | "sh" | "cu"))
+    !matches!(extension, Some("golden" | "md" | "sh" | "cu" | "txt"))
 }
 
 pub(crate) fn trials() -> Result<Vec<Trial>, Failed> {

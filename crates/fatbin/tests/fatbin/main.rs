@@ -16,6 +16,8 @@ mod listing;
 mod mutations;
 mod opcodes;
 mod oracles;
+mod oracles_resources;
+mod resources;
 mod support;
 
 use std::process::ExitCode;
@@ -31,6 +33,8 @@ fn trials() -> Result<Vec<Trial>, Failed> {
     trials.extend(edits::trials());
     trials.extend(mutations::trials()?);
     trials.extend(oracles::trials()?);
+    trials.extend(resources::trials()?);
+    trials.extend(oracles_resources::trials()?);
     Ok(trials)
 }
 

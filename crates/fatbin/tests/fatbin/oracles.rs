@@ -64,7 +64,7 @@ pub(crate) fn trials() -> Result<Vec<Trial>, Failed> {
 }
 
 /// A trial that is listed as ignored, with the reason as its kind, where the program is missing.
-fn oracle_trial(
+pub(crate) fn oracle_trial(
     program: &str,
     name: &str,
     installed: bool,
@@ -81,7 +81,7 @@ fn oracle_trial(
 }
 
 /// Looks for one of NVIDIA's programs in the folder that `BLOCKGATE_ORACLES` names, then below `target/toolkits`.
-fn find(program: &str) -> Option<PathBuf> {
+pub(crate) fn find(program: &str) -> Option<PathBuf> {
     if let Some(folder) = std::env::var_os("BLOCKGATE_ORACLES") {
         return Some(PathBuf::from(folder).join(program)).filter(|path| path.is_file());
     }
