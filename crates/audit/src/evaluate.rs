@@ -82,7 +82,7 @@ fn count(index: usize, expectation: &Expectation, files: &[FileReport]) -> Resul
         } => {
             if !blockgate_fatbin::can_name(|name| pattern.is_match(name)) {
                 return Err(
-                    "no mnemonic is spelled like that here: modifiers are told of F2FP alone".to_owned(),
+                    "no mnemonic is spelled like that here: modifiers are told of F2FP and of block-scaled and warp-group matrix instructions alone".to_owned(),
                 );
             }
             let asked = |image: &ImageReport| {

@@ -12,6 +12,7 @@ mod edge;
 mod edits;
 mod goldens;
 mod listing;
+mod modifiers;
 mod mutations;
 mod opcodes;
 mod oracles;
@@ -29,6 +30,7 @@ fn trials() -> Result<Vec<Trial>, Failed> {
     trials.extend(edits::trials());
     trials.extend(mutations::trials()?);
     trials.extend(oracles::trials()?);
+    trials.extend(modifiers::trials());
     Ok(trials)
 }
 
