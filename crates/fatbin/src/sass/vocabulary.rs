@@ -18,6 +18,9 @@ pub fn can_name(matches: impl Fn(&str) -> bool) -> bool {
     VOCABULARY.iter().any(|name| matches(name))
 }
 
+/// What to say of a pattern that [`can_name`] denies.
+pub const NOT_A_MNEMONIC: &str = "no mnemonic is spelled like that here: modifiers are told of F2FP and of QMMA, OMMA, *GMMA and UTC*MMA alone";
+
 static VOCABULARY: LazyLock<BTreeSet<String>> = LazyLock::new(|| {
     let mut names = BTreeSet::new();
     // An opcode of an unknown architecture has no name, whatever it is elsewhere.
