@@ -13,6 +13,7 @@ mod mapped;
 pub mod render;
 mod report;
 mod run;
+mod scratch;
 
 pub use census::{ArchCount, ByteCount, Totals};
 pub use evaluate::{Evaluation, Outcome};

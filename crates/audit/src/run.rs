@@ -13,6 +13,7 @@ use crate::census::Totals;
 use crate::evaluate::evaluate;
 use crate::mapped::Bytes;
 use crate::report::{FileReport, ImageReport, KernelReport, MemberReport, Report};
+use crate::scratch::with_scratch;
 
 /// What an audit looks at.
 #[derive(Clone, Debug, Default)]
@@ -305,16 +306,14 @@ fn inspect(image: &Image<'_>, external: Option<&Arc<str>>, options: &Options) ->
     if opaque || (options.list_only && image.declared.is_some()) {
         return (row, defects);
     }
-    match image.inspect(
-        &options.limits,
-        &InspectOptions {
-            sass: match (options.list_only, options.kernels) {
-                (true, _) => SassDetail::Off,
-                (false, false) => SassDetail::Image,
-                (false, true) => SassDetail::Kernels,
-            },
+    let detail = InspectOptions {
+        sass: match (options.list_only, options.kernels) {
+            (true, _) => SassDetail::Off,
+            (false, false) => SassDetail::Image,
+            (false, true) => SassDetail::Kernels,
         },
-    ) {
+    };
+    match with_scratch(|scratch| image.inspect_with(&options.limits, &detail, scratch)) {
         Ok(inspection) => {
             row.arch = Some(inspection.arch);
             row.arch_certain = !inspection.arch_evidence.plain_or_family;

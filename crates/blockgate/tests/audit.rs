@@ -302,7 +302,10 @@ fn a_block_scaled_product_that_was_compiled_out_is_caught() {
         "--expect",
         r"sass(OMMA)@sm_120 > 0",
     ];
-    check(&arguments, 1, &expect![[r#"
+    check(
+        &arguments,
+        1,
+        &expect![[r#"
         cases/a13_120.cubin: cubin, 5.1 KiB, device code: present, 1 image
          arch    kind   images  kernels  instructions  E2M1   stored     size
          sm_120  cubin       1        1            16     0  5.1 KiB  5.1 KiB
@@ -313,7 +316,8 @@ fn a_block_scaled_product_that_was_compiled_out_is_caught() {
 
         holds: sass(OMMA\.SF.*E2M1\.E2M1\.UE4M3\.4X)@sm_120a > 0 (found 1)
         fails: sass(OMMA)@sm_120 > 0 (found 0)
-    "#]]);
+    "#]],
+    );
 }
 
 #[test]
@@ -326,7 +330,10 @@ fn matrix_instructions_are_told_by_shape_and_type() {
         "--sass",
         "^UTCOMMA.*4X",
     ];
-    check(&arguments, 0, &expect![[r#"
+    check(
+        &arguments,
+        0,
+        &expect![[r#"
         cases/wgmma_90a.cubin: cubin, 8.7 KiB, device code: present, 1 image
          arch    kind   images  kernels  instructions  E2M1   stored     size
          sm_90a  cubin       1        2           264     0  8.7 KiB  8.7 KiB
@@ -340,7 +347,8 @@ fn matrix_instructions_are_told_by_shape_and_type() {
          UTCOMMA.2CTA.4X        1
          UTCOMMA.4X             1
 
-    "#]]);
+    "#]],
+    );
 }
 
 #[test]

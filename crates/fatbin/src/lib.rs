@@ -24,6 +24,7 @@ mod ptx;
 mod region;
 mod rules;
 mod sass;
+mod scratch;
 mod view;
 
 pub use artifact::{Artifact, DeviceCode, ExternalMember, FileFormat, Member, read};
@@ -36,3 +37,4 @@ pub use limits::Limits;
 pub use ptx::PtxFacts;
 pub use rules::{DEFECT_RULES, DefectRule};
 pub use sass::{Histogram, NOT_A_MNEMONIC, can_name, converts_to_e2m1, count_code};
+pub use scratch::Scratch;
