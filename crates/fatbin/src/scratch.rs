@@ -38,6 +38,9 @@ impl Scratch {
 
     /// Decompresses a zstd frame to at most `size` bytes, and gives how many there are.
     pub(crate) fn zstd(&mut self, frame: &[u8], size: usize) -> io::Result<usize> {
+        if let Some(stated) = zstd::decompressed_size(frame).filter(|&stated| stated > size as u64) {
+            return Err(io::Error::other(format!("the frame states {stated:#x}")));
+        }
         let mut zstd = match self.zstd.take() {
             Some(zstd) => zstd,
             None => Decompressor::new()?,

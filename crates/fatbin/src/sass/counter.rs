@@ -28,6 +28,9 @@ const BATCH_BYTES: usize = INSTRUCTION_BYTES << 20;
 /// In place of deciding bits: the name has modifiers. No instruction is decided by this bit.
 const WITH_MODIFIERS: u32 = 1 << 31;
 
+/// Neighbours count in counts of their own: runs of one opcode would else wait for each other.
+const LANES: usize = 2;
+
 /// So many instructions with modifiers are named at a time.
 const MODIFIED_BATCH: usize = 1 << 14;
 
@@ -38,7 +41,7 @@ const MODIFIED_BATCH: usize = 1 << 14;
 pub(crate) struct Counter {
     arch: Arch,
     tables: &'static Tables,
-    counts: Box<[u32; 2 * FORM_COUNT]>,
+    counts: Box<[[u32; LANES]; 2 * FORM_COUNT]>,
     /// Which of the counts are not zero.
     touched: Vec<u16>,
     /// Instructions whose name has modifiers: low 12 bits and the bits that the modifiers depend on.
@@ -104,7 +107,7 @@ impl Counter {
         Self {
             arch,
             tables: Tables::of(Class::of(arch)),
-            counts: Box::new([0; 2 * FORM_COUNT]),
+            counts: Box::new([[0; LANES]; 2 * FORM_COUNT]),
             touched: Vec::new(),
             modified: Vec::new(),
             spelt: BTreeMap::new(),
@@ -142,32 +145,50 @@ impl Counter {
         self.total.take_into(&mut Tally::new())
     }
 
+    fn count_batch(&mut self, code: &[u8]) {
+        let (instructions, _) = code.as_chunks::<INSTRUCTION_BYTES>();
+        for some in instructions.chunks(MODIFIED_BATCH) {
+            self.count_some(some);
+            if self.modified.len() >= MODIFIED_BATCH {
+                self.tally_modified();
+            }
+        }
+    }
+
     #[allow(
         clippy::cast_possible_truncation,
         reason = "an instruction is taken apart into fields of known width"
     )]
-    fn count_batch(&mut self, code: &[u8]) {
-        let (instructions, _) = code.as_chunks::<INSTRUCTION_BYTES>();
-        for instruction in instructions {
+    fn count_some(&mut self, instructions: &[[u8; INSTRUCTION_BYTES]]) {
+        let Tables {
+            hi_masks, key_masks, ..
+        } = self.tables;
+        let (counts, touched, modified) = (&mut *self.counts, &mut self.touched, &mut self.modified);
+        let mut count = |instruction: &[u8; INSTRUCTION_BYTES], lane: usize| {
             let word = u128::from_le_bytes(*instruction);
             let (lo, hi) = (word as u64, (word >> 64) as u32);
             let low12 = lo as u16 & 0xfff;
             let form = usize::from(low12);
-            let mask = self.tables.hi_masks[form];
+            let mask = hi_masks[form];
             if mask == WITH_MODIFIERS {
-                self.modified
-                    .push((low12, mma::key(lo, hi) & self.tables.key_masks[form]));
-                if self.modified.len() == MODIFIED_BATCH {
-                    self.tally_modified();
-                }
-                continue;
+                modified.push((low12, mma::key(lo, hi) & key_masks[form]));
+                return;
             }
             let half = usize::from(hi & mask != 0);
-            let count = &mut self.counts[form | half << 12];
+            let count = &mut counts[form | half << 12][lane];
             if *count == 0 {
-                self.touched.push(low12 | ((half as u16) * BIT));
+                touched.push(low12 | ((half as u16) * BIT));
             }
             *count += 1;
+        };
+        let (groups, rest) = instructions.as_chunks::<LANES>();
+        for group in groups {
+            for (lane, instruction) in group.iter().enumerate() {
+                count(instruction, lane);
+            }
+        }
+        for instruction in rest {
+            count(instruction, 0);
         }
     }
 
@@ -175,7 +196,12 @@ impl Counter {
     fn tally_batch(&mut self) {
         for &index in &self.touched {
             let at = usize::from(index) % (2 * FORM_COUNT);
-            let count = u64::from(std::mem::take(&mut self.counts[at]));
+            let lanes = std::mem::take(&mut self.counts[at]);
+            let count = lanes.iter().map(|&count| u64::from(count)).sum();
+            if count == 0 {
+                // Touched in more than one lane.
+                continue;
+            }
             match self.tables.names[at] {
                 NO_NAME => self.section.add(Mnemonic::Unknown(index & 0xfff), count),
                 name => self.section.add(Mnemonic::Base(name), count),
