@@ -81,9 +81,7 @@ fn count(index: usize, expectation: &Expectation, files: &[FileReport]) -> Resul
             arch,
         } => {
             if !blockgate_fatbin::can_name(|name| pattern.is_match(name)) {
-                return Err(
-                    "no mnemonic is spelled like that here: modifiers are told of F2FP alone".to_owned(),
-                );
+                return Err(blockgate_fatbin::NOT_A_MNEMONIC.to_owned());
             }
             let asked = |image: &ImageReport| {
                 let in_scope = |found: Arch| arch.as_ref().is_none_or(|pattern| pattern.matches(found));

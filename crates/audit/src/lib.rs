@@ -15,6 +15,7 @@ mod open;
 pub mod render;
 mod report;
 mod run;
+mod scratch;
 mod walk;
 
 pub use census::{ArchCount, ByteCount, Totals};

@@ -14,6 +14,7 @@ use crate::evaluate::evaluate;
 use crate::input;
 use crate::open::{Note, NoteKind, PackageLimits};
 use crate::report::{FileReport, ImageReport, KernelReport, MemberReport, PtxTextCount, Report};
+use crate::scratch::with_scratch;
 
 /// What an audit looks at.
 #[derive(Clone, Debug, Default)]
@@ -365,16 +366,14 @@ fn inspect(image: &Image<'_>, naming: Naming<'_>, options: &Options) -> (ImageRe
     if opaque || (options.list_only && image.declared.is_some()) {
         return (row, defects);
     }
-    match image.inspect(
-        &options.limits,
-        &InspectOptions {
-            sass: match (options.list_only, options.kernels) {
-                (true, _) => SassDetail::Off,
-                (false, false) => SassDetail::Image,
-                (false, true) => SassDetail::Kernels,
-            },
+    let detail = InspectOptions {
+        sass: match (options.list_only, options.kernels) {
+            (true, _) => SassDetail::Off,
+            (false, false) => SassDetail::Image,
+            (false, true) => SassDetail::Kernels,
         },
-    ) {
+    };
+    match with_scratch(|scratch| image.inspect_with(&options.limits, &detail, scratch)) {
         Ok(inspection) => {
             row.arch = Some(inspection.arch);
             row.arch_certain = !inspection.arch_evidence.plain_or_family;

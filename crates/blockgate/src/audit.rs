@@ -33,7 +33,9 @@ pub struct Args {
 
     /// Count instructions whose mnemonic this finds a match in.
     ///
-    /// Mnemonics are base names (`LDG`, `HMMA`); conversions (`F2FP`) have all their modifiers.
+    /// Mnemonics are base names (`LDG`, `HMMA`). Conversions (`F2FP`) and the matrix instructions for block scales
+    /// (`QMMA`, `OMMA`), warp groups (`HGMMA`, `QGMMA`, `IGMMA`, `BGMMA`) and tensor cores (`UTCHMMA`, `UTCIMMA`,
+    /// `UTCQMMA`, `UTCOMMA`) have all their modifiers.
     #[arg(long, value_name = "REGEX", value_parser = parse_mnemonic)]
     sass: Vec<Regex>,
 
@@ -112,7 +114,7 @@ fn parse_mnemonic(text: &str) -> Result<Regex, String> {
     if blockgate_fatbin::can_name(|name| pattern.is_match(name)) {
         Ok(pattern)
     } else {
-        Err("no mnemonic is spelled like that here: modifiers are told of F2FP alone".to_owned())
+        Err(blockgate_fatbin::NOT_A_MNEMONIC.to_owned())
     }
 }
 

@@ -331,6 +331,65 @@ fn a_specific_image_without_the_conversion_is_caught() {
 }
 
 #[test]
+fn a_block_scaled_product_that_was_compiled_out_is_caught() {
+    let arguments = [
+        "cases/a13_120.cubin",
+        "cases/a13_120a.cubin",
+        "--expect",
+        r"sass(OMMA\.SF.*E2M1\.E2M1\.UE4M3\.4X)@sm_120a > 0",
+        "--expect",
+        r"sass(OMMA)@sm_120 > 0",
+    ];
+    check(
+        &arguments,
+        1,
+        &expect![[r#"
+        cases/a13_120.cubin: cubin, 5.1 KiB, device code: present, 1 image
+         arch    kind   images  kernels  instructions  E2M1   stored     size
+         sm_120  cubin       1        1            16     0  5.1 KiB  5.1 KiB
+
+        cases/a13_120a.cubin: cubin, 5.6 KiB, device code: present, 1 image
+         arch     kind   images  kernels  instructions  E2M1   stored     size
+         sm_120a  cubin       1        1            32     0  5.6 KiB  5.6 KiB
+
+        holds: sass(OMMA\.SF.*E2M1\.E2M1\.UE4M3\.4X)@sm_120a > 0 (found 1)
+        fails: sass(OMMA)@sm_120 > 0 (found 0)
+    "#]],
+    );
+}
+
+#[test]
+fn matrix_instructions_are_told_by_shape_and_type() {
+    let arguments = [
+        "cases/wgmma_90a.cubin",
+        "cases/tcgen05_100a.cubin",
+        "--sass",
+        "^HGMMA.64x128x16",
+        "--sass",
+        "^UTCOMMA.*4X",
+    ];
+    check(
+        &arguments,
+        0,
+        &expect![[r#"
+        cases/wgmma_90a.cubin: cubin, 8.7 KiB, device code: present, 1 image
+         arch    kind   images  kernels  instructions  E2M1   stored     size
+         sm_90a  cubin       1        2           264     0  8.7 KiB  8.7 KiB
+         mnemonic                  sm_90a
+         HGMMA.64x128x16.F32.BF16       1
+
+        cases/tcgen05_100a.cubin: cubin, 10.3 KiB, device code: present, 1 image
+         arch     kind   images  kernels  instructions  E2M1    stored      size
+         sm_100a  cubin       1        2           112     0  10.3 KiB  10.3 KiB
+         mnemonic         sm_100a
+         UTCOMMA.2CTA.4X        1
+         UTCOMMA.4X             1
+
+    "#]],
+    );
+}
+
+#[test]
 fn expectations_hold_over_the_files_together() {
     check(
         &[

@@ -12,7 +12,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use blockgate_fatbin::{Artifact, ImageKind, InspectOptions, Limits, SassDetail, read};
+use blockgate_fatbin::{Artifact, ImageKind, InspectOptions, Limits, SassDetail, Scratch, read};
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let mut paths: Vec<PathBuf> = std::env::args_os()
@@ -88,8 +88,9 @@ struct Total {
 
 fn inspect(artifact: &Artifact<'_>, limits: &Limits, sass: SassDetail) -> BTreeMap<String, Total> {
     let mut totals: BTreeMap<String, Total> = BTreeMap::new();
+    let mut scratch = Scratch::new();
     for image in &artifact.images {
-        let Ok(inspection) = image.inspect(limits, &InspectOptions { sass }) else {
+        let Ok(inspection) = image.inspect_with(limits, &InspectOptions { sass }, &mut scratch) else {
             continue;
         };
         let name = match image.kind {

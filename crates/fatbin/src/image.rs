@@ -9,6 +9,7 @@ use crate::Limits;
 use crate::concat::SharedPayload;
 use crate::entry::{EntryHeader, EntryTexts, flag};
 use crate::error::Error;
+use crate::scratch::Scratch;
 use crate::view::View;
 
 /// One piece of device code.
@@ -290,16 +291,31 @@ impl<'a> Image<'a> {
     /// When the payload is damaged, does not have the size that its header states, exceeds `limits`, or is LTO-IR
     /// or of an unknown kind, which are never unpacked.
     pub fn decode(&self, limits: &Limits) -> Result<Cow<'a, [u8]>, Error> {
-        let own = match &self.payload {
-            Payload::Own(stored) => stored.header.clone(),
-            Payload::Shared { header, .. } => header.clone(),
-        };
-        if !matches!(self.kind, ImageKind::Cubin | ImageKind::Ptx) {
-            let found = format!("{} (flags {:#x})", self.kind.as_str(), self.flags);
-            return Err(own.error(0, "a cubin or PTX: other kinds are not unpacked", found));
-        }
-        let content = match &self.payload {
+        self.ensure_readable()?;
+        let mut content = match &self.payload {
             Payload::Own(stored) => stored.decompress(limits)?,
+            Payload::Shared { .. } => {
+                let mut scratch = Scratch::new();
+                let size = self.decode_with(limits, &mut scratch)?.len();
+                Cow::Owned(scratch.into_content(size))
+            }
+        };
+        let size = self.content_len(&content);
+        match &mut content {
+            Cow::Borrowed(bytes) => *bytes = bytes.get(..size).unwrap_or(bytes),
+            Cow::Owned(bytes) => bytes.truncate(size),
+        }
+        Ok(content)
+    }
+
+    /// Like [`Image::decode`], into memory that is reused.
+    pub(crate) fn decode_with<'s>(&self, limits: &Limits, scratch: &'s mut Scratch) -> Result<&'s [u8], Error>
+    where
+        'a: 's,
+    {
+        self.ensure_readable()?;
+        let content = match &self.payload {
+            Payload::Own(stored) => stored.decompress_with(limits, scratch)?,
             Payload::Shared {
                 container,
                 header,
@@ -314,13 +330,31 @@ impl<'a> Image<'a> {
                     let expected = format!("an image within the {:#x} bytes of its container", all.len());
                     header.error(4, expected, format!("{size:#x} bytes from {at:#x}"))
                 })?;
-                Cow::Owned(content.to_vec())
+                scratch.room(content.len()).copy_from_slice(content);
+                scratch.content(content.len())
             }
         };
-        Ok(match self.kind {
-            ImageKind::Ptx => without_trailing_nuls(content),
-            _ => content,
-        })
+        Ok(content.get(..self.content_len(content)).unwrap_or(content))
+    }
+
+    fn ensure_readable(&self) -> Result<(), Error> {
+        if matches!(self.kind, ImageKind::Cubin | ImageKind::Ptx) {
+            return Ok(());
+        }
+        let found = format!("{} (flags {:#x})", self.kind.as_str(), self.flags);
+        let expected = "a cubin or PTX: other kinds are not unpacked";
+        Err(self.header().error(0, expected, found))
+    }
+
+    /// How long the content is without the padding behind it.
+    fn content_len(&self, content: &[u8]) -> usize {
+        match self.kind {
+            ImageKind::Ptx => content
+                .iter()
+                .rposition(|&byte| byte != 0)
+                .map_or(0, |last| last + 1),
+            _ => content.len(),
+        }
     }
 
     /// The content as [`Image::decode`] gave it, with its place for errors about it.
@@ -379,13 +413,30 @@ impl<'a> Stored<'a> {
 
     /// The payload, decompressed. Never allocates more than `limits` allow for the bytes that are there.
     pub(crate) fn decompress(&self, limits: &Limits) -> Result<Cow<'a, [u8]>, Error> {
+        if Compression::of_flags(self.flags) == Compression::None {
+            return Ok(Cow::Borrowed(self.payload.bytes()));
+        }
+        let mut scratch = Scratch::new();
+        let size = self.decompress_with(limits, &mut scratch)?.len();
+        Ok(Cow::Owned(scratch.into_content(size)))
+    }
+
+    /// Like [`Stored::decompress`], into memory that is reused.
+    pub(crate) fn decompress_with<'s>(
+        &self,
+        limits: &Limits,
+        scratch: &'s mut Scratch,
+    ) -> Result<&'s [u8], Error>
+    where
+        'a: 's,
+    {
         /// Where the header states the compressed size, the flags and the decompressed size.
         const COMPRESSED_AT: u64 = 16;
         const FLAGS_AT: u64 = 40;
         const DECOMPRESSED_AT: u64 = 56;
         let compression = Compression::of_flags(self.flags);
         if compression == Compression::None {
-            return Ok(Cow::Borrowed(self.payload.bytes()));
+            return Ok(self.payload.bytes());
         }
         if self.flags & flag::LZ4 != 0 && self.flags & flag::ZSTD != 0 {
             let expected = "one compression, LZ4 or zstd";
@@ -409,11 +460,11 @@ impl<'a> Stored<'a> {
             let expected = format!("a decompressed size of 1 to {allowed:#x} bytes");
             return Err(self.header.error(DECOMPRESSED_AT, expected, format!("{size:#x}")));
         };
-        let content = match compression {
-            Compression::Zstd => zstd::bulk::decompress(stored.bytes(), capacity).map_err(|e| e.to_string()),
-            _ => lz4_flex::block::decompress(stored.bytes(), capacity).map_err(|e| e.to_string()),
+        let written = match compression {
+            Compression::Zstd => scratch.zstd(stored.bytes(), capacity).map_err(|e| e.to_string()),
+            _ => scratch.lz4(stored.bytes(), capacity).map_err(|e| e.to_string()),
         };
-        let content = content.map_err(|reason| {
+        let written = written.map_err(|reason| {
             let expected = format!(
                 "{} data that decompresses to {size:#x} bytes",
                 compression.as_str()
@@ -424,11 +475,11 @@ impl<'a> Stored<'a> {
                 format!("{:#x} bytes that do not: {reason}", stored.len()),
             )
         })?;
-        if content.len() != capacity {
+        if written != capacity {
             let expected = format!("a decompressed size of {size:#x} bytes");
-            return Err(stored.error(0, expected, format!("{:#x}", content.len())));
+            return Err(stored.error(0, expected, format!("{written:#x}")));
         }
-        Ok(Cow::Owned(content))
+        Ok(scratch.content(written))
     }
 }
 
@@ -437,17 +488,3 @@ const _: () = {
     const fn is_shared_between_threads<T: Send + Sync>() {}
     is_shared_between_threads::<Image<'_>>();
 };
-
-fn without_trailing_nuls(content: Cow<'_, [u8]>) -> Cow<'_, [u8]> {
-    let end = content
-        .iter()
-        .rposition(|&byte| byte != 0)
-        .map_or(0, |last| last + 1);
-    match content {
-        Cow::Borrowed(bytes) => Cow::Borrowed(bytes.get(..end).unwrap_or(bytes)),
-        Cow::Owned(mut bytes) => {
-            bytes.truncate(end);
-            Cow::Owned(bytes)
-        }
-    }
-}

@@ -11,6 +11,7 @@ use crate::image::{Image, ImageKind};
 use crate::names::clipped;
 use crate::ptx::PtxFacts;
 use crate::sass::{Counter, Histogram, INSTRUCTION_BYTES};
+use crate::scratch::Scratch;
 use crate::view::View;
 use crate::{Limits, sass};
 use blockgate_findings::Severity::{Info, Warning};
@@ -111,14 +112,38 @@ impl Image<'_> {
     /// # Errors
     /// When the content cannot be decoded or read. Other images are not affected.
     pub fn inspect(&self, limits: &Limits, options: &InspectOptions) -> Result<Inspection, Error> {
+        self.inspect_with(limits, options, &mut Scratch::new())
+    }
+
+    /// Like [`Image::inspect`], in memory that is reused for the next image.
+    ///
+    /// # Errors
+    /// As those of [`Image::inspect`].
+    pub fn inspect_with(
+        &self,
+        limits: &Limits,
+        options: &InspectOptions,
+        scratch: &mut Scratch,
+    ) -> Result<Inspection, Error> {
+        let inspection = self.inspect_in(limits, *options, scratch);
+        scratch.trim();
+        inspection
+    }
+
+    fn inspect_in(
+        &self,
+        limits: &Limits,
+        options: InspectOptions,
+        scratch: &mut Scratch,
+    ) -> Result<Inspection, Error> {
         match self.kind {
             ImageKind::Cubin => {
-                let content = self.decode(limits)?;
-                self.inspect_cubin(self.view_of(&content), limits, *options)
+                let content = self.decode_with(limits, scratch)?;
+                self.inspect_cubin(self.view_of(content), limits, options)
             }
             ImageKind::Ptx => {
-                let content = self.decode(limits)?;
-                self.inspect_ptx(&self.view_of(&content))
+                let content = self.decode_with(limits, scratch)?;
+                self.inspect_ptx(&self.view_of(content))
             }
             ImageKind::LtoIr | ImageKind::Unknown(_) => {
                 let declared = self.declared.ok_or_else(|| {

@@ -24,6 +24,7 @@ mod ptx;
 mod region;
 mod rules;
 mod sass;
+mod scratch;
 mod view;
 
 pub use artifact::{Artifact, DeviceCode, ExternalMember, FileFormat, Member, read};
@@ -35,4 +36,5 @@ pub use inspect::{ArchEvidence, InspectOptions, Inspection, Kernel, SassDetail};
 pub use limits::Limits;
 pub use ptx::PtxFacts;
 pub use rules::{DEFECT_RULES, DefectRule};
-pub use sass::{Histogram, can_name, converts_to_e2m1};
+pub use sass::{Histogram, NOT_A_MNEMONIC, can_name, converts_to_e2m1, count_code};
+pub use scratch::Scratch;

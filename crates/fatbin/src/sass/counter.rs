@@ -7,6 +7,7 @@ use blockgate_arch::Arch;
 
 use super::f2fp::{self, Spelling};
 use super::histogram::{Histogram, Mnemonic};
+use super::mma;
 use super::opcodes::{CLASSES, NAMES, NO_NAME};
 use super::{Class, Exception, LOW_9};
 
@@ -24,34 +25,44 @@ const BIT: u16 = 1 << 12;
 /// Few enough instructions at a time for the counters and for the list of special ones.
 const BATCH_BYTES: usize = INSTRUCTION_BYTES << 20;
 
-/// The low 9 bits of the tensor-core instructions `UTC*MMA`.
-const TENSOR_CORE: u16 = 0x1ea;
+/// In place of deciding bits: the name has modifiers. No instruction is decided by this bit.
+const WITH_MODIFIERS: u32 = 1 << 31;
+
+/// Neighbours count in counts of their own: runs of one opcode would else wait for each other.
+const LANES: usize = 2;
+
+/// So many instructions with modifiers are named at a time.
+const MODIFIED_BATCH: usize = 1 << 14;
 
 /// Counts into a flat table; names are looked up once a section is done.
 ///
 /// Nearly every instruction is one table lookup and one increment: the lookup yields the bit that tells two
 /// instructions of one opcode apart (none, for most), and that bit picks the half of the table.
 pub(crate) struct Counter {
-    class: Option<&'static Class>,
-    spelling: Spelling,
+    arch: Arch,
     tables: &'static Tables,
-    counts: Box<[u32; 2 * FORM_COUNT]>,
+    counts: Box<[[u32; LANES]; 2 * FORM_COUNT]>,
     /// Which of the counts are not zero.
     touched: Vec<u16>,
-    /// Instructions whose name depends on more than one bit: low 12 bits and what tells them apart.
-    special: Vec<(u16, u16)>,
-    /// Names of conversions already spelt out, by modifiers.
-    conversions: BTreeMap<u16, Mnemonic>,
+    /// Instructions whose name has modifiers: low 12 bits and the bits that the modifiers depend on.
+    modified: Vec<Modified>,
+    /// Names already spelt out.
+    spelt: BTreeMap<Modified, Mnemonic>,
     section: Tally,
     total: Tally,
     /// Code that is counted and not yet in a tally, in bytes.
     pending_bytes: usize,
 }
 
+/// Low 12 bits, and the bits that the modifiers depend on, as [`mma::key`] has them.
+type Modified = (u16, u32);
+
 /// What the low 12 bits and the deciding bit stand for in a class: made once for each class and kept.
 struct Tables {
-    /// The deciding bits of the upper word, by the low 12 bits.
+    /// The deciding bits of the upper word, by the low 12 bits; or [`WITH_MODIFIERS`].
     hi_masks: Box<[u32; FORM_COUNT]>,
+    /// The bits of a key that the modifiers depend on, by the low 12 bits.
+    key_masks: Box<[u32; FORM_COUNT]>,
     /// Index into `NAMES` by the low 12 bits and the deciding bit.
     names: Box<[u16; 2 * FORM_COUNT]>,
 }
@@ -67,11 +78,14 @@ impl Tables {
 
     fn new(class: Option<&Class>) -> Self {
         let mut hi_masks = Box::new([0; FORM_COUNT]);
-        for (low12, exception) in class.map_or(&[][..], |class| class.exceptions) {
-            if let (Exception::Bit { hi_mask, .. }, Some(mask)) =
-                (exception, hi_masks.get_mut(usize::from(*low12)))
+        let mut key_masks = Box::new([0; FORM_COUNT]);
+        for (low12, (hi_mask, key_mask)) in (0..).zip(hi_masks.iter_mut().zip(key_masks.iter_mut())) {
+            if let Some(mask) = class.and_then(|class| class.key_mask(low12)) {
+                (*hi_mask, *key_mask) = (WITH_MODIFIERS, mask);
+            } else if let Some(Exception::Bit { hi_mask: mask, .. }) =
+                class.and_then(|class| class.exception(low12))
             {
-                *mask = *hi_mask;
+                *hi_mask = mask;
             }
         }
         let mut names = Box::new([NO_NAME; 2 * FORM_COUNT]);
@@ -79,22 +93,24 @@ impl Tables {
             let named = class.and_then(|class| class.name(index & 0xfff, index & BIT != 0));
             *name = named.unwrap_or(NO_NAME);
         }
-        Self { hi_masks, names }
+        Self {
+            hi_masks,
+            key_masks,
+            names,
+        }
     }
 }
 
 impl Counter {
     /// For `arch`. Where its encoding is not known, every opcode is counted without a name.
     pub(crate) fn new(arch: Arch) -> Self {
-        let class = Class::of(arch);
         Self {
-            class,
-            spelling: Spelling::of(arch),
-            tables: Tables::of(class),
-            counts: Box::new([0; 2 * FORM_COUNT]),
+            arch,
+            tables: Tables::of(Class::of(arch)),
+            counts: Box::new([[0; LANES]; 2 * FORM_COUNT]),
             touched: Vec::new(),
-            special: Vec::new(),
-            conversions: BTreeMap::new(),
+            modified: Vec::new(),
+            spelt: BTreeMap::new(),
             section: Tally::new(),
             total: Tally::new(),
             pending_bytes: 0,
@@ -129,32 +145,50 @@ impl Counter {
         self.total.take_into(&mut Tally::new())
     }
 
+    fn count_batch(&mut self, code: &[u8]) {
+        let (instructions, _) = code.as_chunks::<INSTRUCTION_BYTES>();
+        for some in instructions.chunks(MODIFIED_BATCH) {
+            self.count_some(some);
+            if self.modified.len() >= MODIFIED_BATCH {
+                self.tally_modified();
+            }
+        }
+    }
+
     #[allow(
         clippy::cast_possible_truncation,
         reason = "an instruction is taken apart into fields of known width"
     )]
-    fn count_batch(&mut self, code: &[u8]) {
-        let (instructions, _) = code.as_chunks::<INSTRUCTION_BYTES>();
-        for instruction in instructions {
+    fn count_some(&mut self, instructions: &[[u8; INSTRUCTION_BYTES]]) {
+        let Tables {
+            hi_masks, key_masks, ..
+        } = self.tables;
+        let (counts, touched, modified) = (&mut *self.counts, &mut self.touched, &mut self.modified);
+        let mut count = |instruction: &[u8; INSTRUCTION_BYTES], lane: usize| {
             let word = u128::from_le_bytes(*instruction);
             let (lo, hi) = (word as u64, (word >> 64) as u32);
             let low12 = lo as u16 & 0xfff;
-            let operation = low12 & LOW_9;
-            if operation == f2fp::OPERATION {
-                self.special.push((low12, f2fp::modifiers(hi)));
-                continue;
-            }
-            if operation == TENSOR_CORE {
-                self.special.push((low12, tensor_core_key(lo, hi)));
-                continue;
-            }
             let form = usize::from(low12);
-            let half = usize::from(hi & self.tables.hi_masks[form] != 0);
-            let count = &mut self.counts[form | half << 12];
+            let mask = hi_masks[form];
+            if mask == WITH_MODIFIERS {
+                modified.push((low12, mma::key(lo, hi) & key_masks[form]));
+                return;
+            }
+            let half = usize::from(hi & mask != 0);
+            let count = &mut counts[form | half << 12][lane];
             if *count == 0 {
-                self.touched.push(low12 | ((half as u16) * BIT));
+                touched.push(low12 | ((half as u16) * BIT));
             }
             *count += 1;
+        };
+        let (groups, rest) = instructions.as_chunks::<LANES>();
+        for group in groups {
+            for (lane, instruction) in group.iter().enumerate() {
+                count(instruction, lane);
+            }
+        }
+        for instruction in rest {
+            count(instruction, 0);
         }
     }
 
@@ -162,7 +196,12 @@ impl Counter {
     fn tally_batch(&mut self) {
         for &index in &self.touched {
             let at = usize::from(index) % (2 * FORM_COUNT);
-            let count = u64::from(std::mem::take(&mut self.counts[at]));
+            let lanes = std::mem::take(&mut self.counts[at]);
+            let count = lanes.iter().map(|&count| u64::from(count)).sum();
+            if count == 0 {
+                // Touched in more than one lane.
+                continue;
+            }
             match self.tables.names[at] {
                 NO_NAME => self.section.add(Mnemonic::Unknown(index & 0xfff), count),
                 name => self.section.add(Mnemonic::Base(name), count),
@@ -170,35 +209,35 @@ impl Counter {
         }
         self.touched.clear();
         self.pending_bytes = 0;
-        let mut special = std::mem::take(&mut self.special);
-        special.sort_unstable();
-        for same in special.chunk_by(|a, b| a == b) {
-            if let Some(&(low12, key)) = same.first() {
-                let mnemonic = self.special_mnemonic(low12, key);
-                self.section.add(mnemonic, same.len() as u64);
-            }
-        }
-        special.clear();
-        self.special = special;
+        self.tally_modified();
     }
 
-    /// The name of a conversion or tensor-core instruction, where the class has such ones.
-    fn special_mnemonic(&mut self, low12: u16, key: u16) -> Mnemonic {
-        let is_tensor_core = low12 & LOW_9 == TENSOR_CORE;
-        let exception = self.class.and_then(|class| class.exception(low12));
-        let name = self.class.and_then(|class| class.name(low12, false));
-        match (is_tensor_core, exception, name) {
-            (true, Some(Exception::TensorCore), _) => tensor_core_mnemonic(key),
-            (false, None, Some(_)) => {
-                let spelling = self.spelling;
-                self.conversions
-                    .entry(key)
-                    .or_insert_with(|| Mnemonic::Full(f2fp::mnemonic(key, spelling).into()))
-                    .clone()
+    #[cold]
+    fn tally_modified(&mut self) {
+        self.modified.sort_unstable();
+        for same in self.modified.chunk_by(|a, b| a == b) {
+            if let Some(&modified) = same.first() {
+                let mnemonic = self
+                    .spelt
+                    .entry(modified)
+                    .or_insert_with(|| spell(self.arch, modified));
+                self.section.add(mnemonic.clone(), same.len() as u64);
             }
-            (_, _, Some(name)) => Mnemonic::Base(name),
-            (_, _, None) => Mnemonic::Unknown(low12),
         }
+        self.modified.clear();
+    }
+}
+
+/// The name of an instruction with modifiers.
+fn spell(arch: Arch, (low12, key): Modified) -> Mnemonic {
+    if low12 & LOW_9 == f2fp::OPERATION {
+        let [low, high, ..] = key.to_le_bytes();
+        let modifiers = u16::from_le_bytes([low, high]);
+        return Mnemonic::Full(f2fp::mnemonic(modifiers, Spelling::of(arch)).into());
+    }
+    match mma::mnemonic(arch, low12, key) {
+        Some(name) => Mnemonic::Full(name.into()),
+        None => Mnemonic::Unknown(low12),
     }
 }
 
@@ -262,34 +301,6 @@ impl Tally {
 #[allow(clippy::cast_possible_truncation, reason = "a bit number below 64")]
 const fn low_bit(bits: u64) -> u16 {
     bits.trailing_zeros() as u16
-}
-
-/// What tells tensor-core instructions apart: bit 63, which means block-scaled FP4, else bits 72 and 73.
-fn tensor_core_key(lo: u64, hi: u32) -> u16 {
-    if lo >> 63 != 0 {
-        TENSOR_CORE_FP4
-    } else {
-        f2fp::modifiers(hi) & 3
-    }
-}
-
-const TENSOR_CORE_FP4: u16 = 4;
-
-/// By element: 16 bits, integer, 8 bits, 4 bits, and what was never seen, which is kept apart from the others.
-pub(super) const TENSOR_CORE_NAMES: [&str; 5] = ["UTCHMMA", "UTCIMMA", "UTCQMMA", "UTCOMMA", "UTC?MMA"];
-
-fn tensor_core_mnemonic(key: u16) -> Mnemonic {
-    let [half, integer, quarter, octal, other] = TENSOR_CORE_NAMES;
-    Mnemonic::Full(
-        match key {
-            0 => half,
-            1 => integer,
-            3 => quarter,
-            TENSOR_CORE_FP4 => octal,
-            _ => other,
-        }
-        .into(),
-    )
 }
 
 #[cfg(test)]
@@ -376,7 +387,7 @@ mod tests {
         ];
         assert_eq!(
             counted("100", &words),
-            named(&[("UTCHMMA", 1), ("UTCIMMA", 1), ("UTCOMMA", 1), ("UTCQMMA", 2)])
+            named(&[("UTCHMMA", 1), ("UTCIMMA", 1), ("UTCOMMA.4X", 1), ("UTCQMMA", 2)])
         );
         assert_eq!(counted("121", &[(0x9ea, 0)]), named(&[("?9ea", 1)]));
     }

@@ -9,11 +9,8 @@ use blockgate_arch::Arch;
 /// The low 9 bits of `F2FP` on every architecture that has it.
 pub(crate) const OPERATION: u16 = 0x03e;
 
-/// Bits 72 to 87 of the instruction, which hold the modifiers, of bits 64 to 95.
-pub(crate) const fn modifiers(hi: u32) -> u16 {
-    let [_, low, high, _] = hi.to_le_bytes();
-    u16::from_le_bytes([low, high])
-}
+/// Bits 72 to 87 of the instruction, which hold the modifiers, as a key has them.
+pub(crate) const KEY_MASK: u32 = 0xffff;
 
 /// How a disassembler spells the modifiers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -7,8 +7,9 @@ use std::sync::{Arc, LazyLock};
 use super::f2fp::converts_to_e2m1;
 use super::opcodes::NAMES;
 
-/// Instructions by mnemonic: base mnemonics, and for `F2FP` all modifiers too. An opcode without a known name
-/// counts as `?` and its low 12 bits in hexadecimal.
+/// Instructions by mnemonic: base mnemonics, and for `F2FP` and the matrix instructions of warp groups, tensor cores and
+/// block-scaled formats all modifiers too; see [`can_name`](crate::can_name). An opcode without a known name counts as
+/// `?` and its low 12 bits in hexadecimal.
 #[derive(Clone, Default, PartialEq, Eq)]
 pub struct Histogram {
     /// Sorted by name, each name once, no count of zero.

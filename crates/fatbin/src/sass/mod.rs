@@ -1,20 +1,22 @@
 //! Machine instructions: how many of which kind, without a disassembler.
 //!
 //! From sm_70 on an instruction is 16 bytes. Its low 12 bits name the operation (9 bits) and the form of its
-//! operands (3 bits); a few operations need one more bit, and conversions are told apart by their modifiers.
+//! operands (3 bits); a few operations need one more bit, and conversions and some matrix instructions are told apart
+//! by their modifiers.
 
 mod counter;
 mod f2fp;
 mod histogram;
+mod mma;
 mod opcodes;
 mod vocabulary;
 
 pub(crate) use counter::{Counter, INSTRUCTION_BYTES};
 pub use f2fp::converts_to_e2m1;
 pub use histogram::Histogram;
-pub use vocabulary::can_name;
+pub use vocabulary::{NOT_A_MNEMONIC, can_name};
 
-use blockgate_arch::Arch;
+use blockgate_arch::{Arch, Scope};
 use opcodes::{CLASSES, NO_NAME, OPERATIONS};
 
 /// How instructions of a group of architectures are encoded. The suffix of an architecture plays no part.
@@ -34,8 +36,6 @@ enum Exception {
     Name(u16),
     /// A bit of the upper word decides.
     Bit { hi_mask: u32, clear: u16, set: u16 },
-    /// The tensor-core instructions of Blackwell data-centre parts: see [`counter`].
-    TensorCore,
 }
 
 impl Class {
@@ -52,7 +52,7 @@ impl Class {
         match self.exception(low12) {
             Some(Exception::Name(name)) => Some(name),
             Some(Exception::Bit { clear, set, .. }) => Some(if bit { set } else { clear }),
-            Some(Exception::TensorCore) | None => self
+            None => self
                 .operations
                 .get(usize::from(low12) % OPERATIONS)
                 .copied()
@@ -60,14 +60,20 @@ impl Class {
         }
     }
 
+    /// The bits of a key (see [`mma::key`]) that the modifiers of the form depend on; `None` where it is counted under
+    /// its base mnemonic, or has no name.
+    fn key_mask(&self, low12: u16) -> Option<u32> {
+        self.name(low12, false)?;
+        if low12 & LOW_9 == f2fp::OPERATION {
+            return Some(f2fp::KEY_MASK);
+        }
+        let (major, minor) = self.capabilities.first()?;
+        mma::key_mask(Arch::new(*major, *minor, Scope::Plain), low12)
+    }
+
     /// The base mnemonic under which the opcode is counted; `None` where it has none or more than a base.
     fn base_name(&self, low12: u16, bit: bool) -> Option<u16> {
-        let spelt_out = match self.exception(low12) {
-            Some(Exception::TensorCore) => true,
-            Some(Exception::Name(_) | Exception::Bit { .. }) => false,
-            None => low12 & LOW_9 == f2fp::OPERATION,
-        };
-        self.name(low12, bit).filter(|_| !spelt_out)
+        self.name(low12, bit).filter(|_| self.key_mask(low12).is_none())
     }
 
     fn exception(&self, low12: u16) -> Option<Exception> {
@@ -85,6 +91,12 @@ const FIRST_COUNTED_MAJOR: u16 = 7;
 /// Whether the instructions of `arch` have the size that this module counts by.
 pub(crate) fn is_countable(arch: Arch) -> bool {
     arch.major() >= FIRST_COUNTED_MAJOR
+}
+
+/// Counts the instructions of machine code for `arch` that is in no cubin; bytes behind the last whole instruction are
+/// not looked at. `None` for sm_50 to sm_62, whose instructions have another size.
+pub fn count_code(arch: Arch, code: &[u8]) -> Option<Histogram> {
+    is_countable(arch).then(|| Counter::new(arch).count(code))
 }
 
 /// Whether the opcodes of `arch` are known.

@@ -245,19 +245,17 @@ static OPERATIONS_100: [u16; OPERATIONS] = [
 ];
 
 #[rustfmt::skip]
-static EXCEPTIONS_100: [(u16, Exception); 23] = [
+static EXCEPTIONS_100: [(u16, Exception); 21] = [
     (0x210, Exception::Bit { hi_mask: 0x1000, clear: 84, set: 83 }),
     (0x221, Exception::Bit { hi_mask: 0x20000, clear: 47, set: 53 }),
     (0x223, Exception::Bit { hi_mask: 0x20000, clear: 51, set: 55 }),
     (0x224, Exception::Bit { hi_mask: 0x1000, clear: 87, set: 90 }),
     (0x225, Exception::Bit { hi_mask: 0x1000, clear: 87, set: 90 }),
     (0x424, Exception::Bit { hi_mask: 0x1000, clear: 87, set: 90 }),
-    (0x5ea, Exception::TensorCore),
     (0x810, Exception::Bit { hi_mask: 0x1000, clear: 84, set: 83 }),
     (0x824, Exception::Bit { hi_mask: 0x1000, clear: 87, set: 90 }),
     (0x825, Exception::Bit { hi_mask: 0x1000, clear: 87, set: 90 }),
     (0x9ab, Exception::Name(41)),
-    (0x9ea, Exception::TensorCore),
     (0xc10, Exception::Bit { hi_mask: 0x1000, clear: 84, set: 83 }),
     (0xc23, Exception::Bit { hi_mask: 0x20000, clear: 51, set: 55 }),
     (0xc24, Exception::Bit { hi_mask: 0x1000, clear: 87, set: 90 }),
@@ -308,7 +306,7 @@ static OPERATIONS_107: [u16; OPERATIONS] = [
 ];
 
 #[rustfmt::skip]
-static EXCEPTIONS_107: [(u16, Exception); 38] = [
+static EXCEPTIONS_107: [(u16, Exception); 36] = [
     (0x210, Exception::Bit { hi_mask: 0x1000, clear: 84, set: 83 }),
     (0x221, Exception::Bit { hi_mask: 0x20000, clear: 47, set: 53 }),
     (0x223, Exception::Bit { hi_mask: 0x20000, clear: 51, set: 55 }),
@@ -318,7 +316,6 @@ static EXCEPTIONS_107: [(u16, Exception); 38] = [
     (0x424, Exception::Bit { hi_mask: 0x1000, clear: 87, set: 90 }),
     (0x449, Exception::Bit { hi_mask: 0x8000000, clear: 52, set: 56 }),
     (0x44a, Exception::Name(57)),
-    (0x5ea, Exception::TensorCore),
     (0x649, Exception::Name(56)),
     (0x64a, Exception::Name(57)),
     (0x64b, Exception::Name(54)),
@@ -329,7 +326,6 @@ static EXCEPTIONS_107: [(u16, Exception); 38] = [
     (0x84b, Exception::Name(54)),
     (0x954, Exception::Name(143)),
     (0x9ab, Exception::Name(41)),
-    (0x9ea, Exception::TensorCore),
     (0xa49, Exception::Name(56)),
     (0xc10, Exception::Bit { hi_mask: 0x1000, clear: 84, set: 83 }),
     (0xc23, Exception::Bit { hi_mask: 0x20000, clear: 51, set: 55 }),
@@ -386,12 +382,10 @@ static OPERATIONS_110: [u16; OPERATIONS] = [
 ];
 
 #[rustfmt::skip]
-static EXCEPTIONS_110: [(u16, Exception); 11] = [
+static EXCEPTIONS_110: [(u16, Exception); 9] = [
     (0x221, Exception::Bit { hi_mask: 0x20000, clear: 47, set: 53 }),
     (0x223, Exception::Bit { hi_mask: 0x20000, clear: 51, set: 55 }),
-    (0x5ea, Exception::TensorCore),
     (0x9ab, Exception::Name(41)),
-    (0x9ea, Exception::TensorCore),
     (0xc23, Exception::Bit { hi_mask: 0x20000, clear: 51, set: 55 }),
     (0xdc7, Exception::Name(180)),
     (0xdea, Exception::Name(226)),

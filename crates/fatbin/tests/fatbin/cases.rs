@@ -80,6 +80,40 @@ const CASES: [(&str, &str, &str); 16] = [
     ("the long option does not", "a17_real.o", "sm_89"),
 ];
 
+/// A file and its matrix instructions, as `nvdisasm` 13.5 prints them.
+const MATRIX_INSTRUCTIONS: [(&str, &str); 5] = [
+    // Built for plain sm_120 the product is compiled out, and a trap aborts the program.
+    ("a13_120.cubin", ""),
+    ("a13_120a.cubin", "OMMA.SF.16864.F32.E2M1.E2M1.UE4M3.4X 1"),
+    (
+        "wgmma_90a.cubin",
+        "BGMMA.64x8x256.AND.POPC 1, HGMMA.64x128x16.F32.BF16 1, HGMMA.64x8x16.F32.BF16 1, \
+         HGMMA.64x8x8.F32.TF32 1, HGMMA.SP.64x8x32.F32 1, IGMMA.64x8x32.S8.U8.SAT 1, \
+         IGMMA.SP.64x8x64.U8.U8 1, QGMMA.64x8x32.F32.E4M3.E5M2 1",
+    ),
+    (
+        "tcgen05_100a.cubin",
+        "UTCHMMA 2, UTCHMMA.2CTA 1, UTCHMMA.2CTA.ASHIFT 1, UTCHMMA.WS 1, UTCIMMA 1, UTCOMMA 1, \
+         UTCOMMA.2CTA.4X 1, UTCOMMA.4X 1, UTCQMMA 2",
+    ),
+    (
+        "tcgen05_103a.cubin",
+        "UTCHMMA 2, UTCHMMA.2CTA 1, UTCHMMA.2CTA.ASHIFT 1, UTCHMMA.WS 1, UTCOMMA 1, \
+         UTCOMMA.2CTA.BLOCK16 1, UTCOMMA.BLOCK16 1, UTCQMMA 2",
+    ),
+];
+
+fn matrix_instructions(bytes: &[u8]) -> Result<String, Failed> {
+    let limits = Limits::default();
+    let mut found = Vec::new();
+    for image in &read(bytes, &limits)?.images {
+        let inspection = image.inspect(&limits, &InspectOptions::default())?;
+        let products = inspection.sass.iter().filter(|(name, _)| name.contains("MMA"));
+        found.extend(products.map(|(name, count)| format!("{name} {count}")));
+    }
+    Ok(found.join(", "))
+}
+
 pub(crate) fn trials() -> Vec<Trial> {
     let mut trials: Vec<Trial> = CASES
         .into_iter()
@@ -98,6 +132,15 @@ pub(crate) fn trials() -> Vec<Trial> {
             &summary(&std::fs::read(fixtures().join("cases/a19.o"))?)?,
         )
     }));
+    for (file, expected) in MATRIX_INSTRUCTIONS {
+        trials.push(Trial::test(
+            format!("case/{file}: matrix instructions"),
+            move || {
+                let bytes = std::fs::read(fixtures().join("cases").join(file))?;
+                compare(expected, &matrix_instructions(&bytes)?)
+            },
+        ));
+    }
     for (file, with_note, without_note) in [
         ("a09_120.cubin", "sm_120", "sm_120 or sm_120f"),
         ("a09_120a.cubin", "sm_120a", "sm_120a"),

@@ -13,6 +13,7 @@ mod edits;
 mod goldens;
 mod hosts;
 mod listing;
+mod modifiers;
 mod mutations;
 mod opcodes;
 mod oracles;
@@ -35,6 +36,7 @@ fn trials() -> Result<Vec<Trial>, Failed> {
     trials.extend(oracles::trials()?);
     trials.extend(resources::trials()?);
     trials.extend(oracles_resources::trials()?);
+    trials.extend(modifiers::trials());
     Ok(trials)
 }
 

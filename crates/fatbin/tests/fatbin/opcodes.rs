@@ -142,14 +142,13 @@ fn class_tables(class: &Value, ids: &BTreeMap<&str, usize>, out: &mut String) ->
     for (low12, exception) in exceptions {
         let row = if exception.is_string() {
             format!("Exception::Name({})", id(exception)?)
-        } else if let Some(bit) = exception.get("bit") {
+        } else {
+            let bit = exception.get("bit")?;
             // All deciding bits are in the low half of the upper word.
             let shift = u32::try_from(bit.as_u64()?).ok()?.checked_sub(64)?;
             let mask = 1_u32.checked_shl(shift)?;
             let (clear, set) = (id(exception.get("clear")?)?, id(exception.get("set")?)?);
             format!("Exception::Bit {{ hi_mask: {mask:#x}, clear: {clear}, set: {set} }}")
-        } else {
-            (exception.get("rule")?.as_str()? == "tensor-core").then(|| "Exception::TensorCore".to_owned())?
         };
         let _ = writeln!(out, "    (0x{low12}, {row}),");
     }

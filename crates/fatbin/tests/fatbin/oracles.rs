@@ -451,7 +451,12 @@ type Code = (Arch, Vec<u8>);
 /// Machine code that was compared already: the inputs repeat much of it, and a disassembler takes its time.
 static COMPARED: LazyLock<Mutex<HashSet<Code>>> = LazyLock::new(Mutex::default);
 
-/// Every kernel of every cubin has the same mnemonics, and the same `F2FP` with all modifiers, as nvdisasm prints.
+/// What is counted with all its modifiers.
+const WITH_MODIFIERS: [&str; 11] = [
+    "F2FP", "QMMA", "OMMA", "HGMMA", "QGMMA", "IGMMA", "BGMMA", "UTCHMMA", "UTCIMMA", "UTCQMMA", "UTCOMMA",
+];
+
+/// Every kernel of every cubin has the same mnemonics as nvdisasm prints, some of them with all modifiers.
 fn run_nvdisasm(program: &Path, path: &Path) -> Result<(), Failed> {
     let bytes = std::fs::read(path)?;
     let limits = Limits::default();
@@ -530,7 +535,11 @@ fn disassembled(text: &str) -> BTreeMap<String, BTreeMap<String, u64>> {
         };
         let mnemonic = mnemonic.trim_end_matches(';');
         let base = mnemonic.split('.').next().unwrap_or(mnemonic);
-        let counted = if base == "F2FP" { mnemonic } else { base };
+        let counted = if WITH_MODIFIERS.contains(&base) {
+            mnemonic
+        } else {
+            base
+        };
         *functions
             .entry(current.clone())
             .or_default()
