@@ -8,13 +8,17 @@
 )]
 
 mod census;
+pub mod diff;
+mod digest;
 mod evaluate;
 mod mapped;
 pub mod render;
 mod report;
+pub mod resolve;
 mod run;
 
 pub use census::{ArchCount, ByteCount, Totals};
+pub use digest::Digest;
 pub use evaluate::{Evaluation, Outcome};
 pub use mapped::Bytes;
 pub use report::{FileReport, ImageReport, KernelReport, MemberReport, Report};

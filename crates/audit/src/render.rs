@@ -3,8 +3,10 @@
 mod demangle;
 mod human;
 mod json;
+mod resolve;
 mod units;
 
 pub use human::{HumanOptions, human};
 pub use json::{JsonEvaluation, JsonTotals, Mnemonics, json, json_schema};
+pub use resolve::{ResolveOptions, devices, resolve_human, resolve_json, resolve_json_schema};
 pub use units::{bytes, count, signed_bytes};

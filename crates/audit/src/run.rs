@@ -4,12 +4,14 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use blockgate_arch::ptx_isa::PtxIsa;
 use blockgate_expect::{Expectation, Pattern, Subject};
-use blockgate_fatbin::{Artifact, Defect, DeviceCode, Image, ImageKind, InspectOptions, Limits, SassDetail};
+use blockgate_fatbin::{Artifact, Content, Defect, DeviceCode, Image, ImageKind, InspectOptions, Limits, SassDetail};
 use blockgate_findings::{ArtifactPlace, Finding, Location, Severity};
 use rayon::prelude::*;
 
 use crate::census::Totals;
+use crate::digest::Digest;
 use crate::evaluate::evaluate;
 use crate::mapped::Bytes;
 use crate::report::{FileReport, ImageReport, KernelReport, MemberReport, Report};
@@ -21,6 +23,10 @@ pub struct Options {
     pub list_only: bool,
     /// Keep the code sections of every image, not just their number.
     pub kernels: bool,
+    /// Keep the names of the kernels of every image, machine code and PTX.
+    pub entries: bool,
+    /// Hash inputs, members, the code of kernels and the text of PTX, to compare them with others.
+    pub digests: bool,
     /// What must hold of the inputs together.
     pub expectations: Vec<Expectation>,
     /// What the reader accepts.
@@ -84,6 +90,7 @@ fn audit_file(path: &Path, options: &Options, progress: &dyn Progress) -> FileOu
             path: path.display().to_string(),
             format: "unknown",
             size_bytes: 0,
+            digest: None,
             device_code: DeviceCode::Unreadable,
             members: Vec::new(),
             images: Vec::new(),
@@ -102,6 +109,7 @@ fn audit_file(path: &Path, options: &Options, progress: &dyn Progress) -> FileOu
         }
     };
     outcome.file.size_bytes = bytes.len() as u64;
+    outcome.file.digest = options.digests.then(|| Digest::of(&bytes));
     let artifact = match blockgate_fatbin::read(&bytes, &options.limits) {
         Ok(artifact) => artifact,
         Err(error) => {
@@ -181,6 +189,7 @@ impl FileOutcome {
                     name: Arc::clone(name),
                     file: None,
                     size_bytes: member.data.len() as u64,
+                    digest: options.digests.then(|| Digest::of(member.data)),
                     device_code: member.device_code,
                 });
             }
@@ -283,6 +292,11 @@ fn inspect(image: &Image<'_>, external: Option<&Arc<str>>, options: &Options) ->
         offset_bytes: image.offset,
         kind: image.kind,
         arch: image.declared,
+        declared: image.declared,
+        ptx_isa: match image.kind {
+            ImageKind::Ptx => image.declared_version.map(|(major, minor)| PtxIsa::new(major, minor)),
+            _ => None,
+        },
         arch_certain: true,
         relocatable: image.relocatable,
         counted: true,
@@ -296,6 +310,8 @@ fn inspect(image: &Image<'_>, external: Option<&Arc<str>>, options: &Options) ->
         sass: blockgate_fatbin::Histogram::default(),
         mnemonics_known: false,
         kernels: Vec::new(),
+        entries: Vec::new(),
+        digest: None,
         ptx_matches: vec![None; options.expectations.len()],
     };
     let mut defects = Vec::new();
@@ -305,7 +321,8 @@ fn inspect(image: &Image<'_>, external: Option<&Arc<str>>, options: &Options) ->
     if opaque || (options.list_only && image.declared.is_some()) {
         return (row, defects);
     }
-    match image.inspect(
+    let mut code_digests = Vec::new();
+    let result = image.inspect_content(
         &options.limits,
         &InspectOptions {
             sass: match (options.list_only, options.kernels) {
@@ -314,7 +331,13 @@ fn inspect(image: &Image<'_>, external: Option<&Arc<str>>, options: &Options) ->
                 (false, true) => SassDetail::Kernels,
             },
         },
-    ) {
+        &mut |content| match content {
+            _ if !options.digests => {}
+            Content::Code { bytes, .. } => code_digests.push(Digest::of(bytes)),
+            Content::Ptx(text) => row.digest = Some(Digest::of(text)),
+        },
+    );
+    match result {
         Ok(inspection) => {
             row.arch = Some(inspection.arch);
             row.arch_certain = !inspection.arch_evidence.plain_or_family;
@@ -328,12 +351,24 @@ fn inspect(image: &Image<'_>, external: Option<&Arc<str>>, options: &Options) ->
             row.instructions = inspection.instructions;
             row.sass = inspection.sass;
             row.mnemonics_known = inspection.mnemonics_known;
+            if let Some(ptx) = inspection.ptx {
+                row.ptx_isa = Some(PtxIsa::new(ptx.version.0, ptx.version.1));
+                if options.entries {
+                    row.entries = ptx.entries;
+                }
+            } else if options.entries {
+                let entries = inspection.kernels.iter().filter(|kernel| kernel.is_entry);
+                row.entries = entries.map(|kernel| kernel.name.clone()).collect();
+            }
             if options.kernels {
+                let mut digests = code_digests.into_iter();
                 row.kernels = inspection
                     .kernels
                     .into_iter()
                     .map(|kernel| KernelReport {
                         name: kernel.name,
+                        is_entry: kernel.is_entry,
+                        digest: digests.next(),
                         code_bytes: kernel.code_bytes,
                         instructions: kernel.instructions,
                         sass: kernel.sass,

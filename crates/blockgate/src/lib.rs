@@ -9,6 +9,7 @@
 pub mod audit;
 mod format;
 mod progress;
+pub mod resolve;
 mod terminal;
 
 pub use format::Format;
@@ -28,6 +29,7 @@ pub struct Cli {
 #[derive(Debug, Subcommand)]
 enum Verb {
     Audit(audit::Args),
+    Resolve(resolve::Args),
 }
 
 /// Runs one command line.
@@ -37,5 +39,6 @@ enum Verb {
 pub fn run(cli: &Cli) -> anyhow::Result<ExitStatus> {
     match &cli.verb {
         Verb::Audit(args) => audit::run(args),
+        Verb::Resolve(args) => resolve::run(args),
     }
 }
