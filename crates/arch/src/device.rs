@@ -268,9 +268,7 @@ pub fn select(device: Device, images: impl IntoIterator<Item = Target>) -> Selec
     };
     let undocumented_rivals = loadable
         .into_iter()
-        .filter(|other| {
-            *other != pick && other.kind == pick.kind && other.arch.scope() != pick.arch.scope()
-        })
+        .filter(|other| *other != pick && other.kind == pick.kind && other.arch.scope() != pick.arch.scope())
         .collect();
     Selection {
         pick: Some(pick),

@@ -12,6 +12,7 @@ pub mod diff;
 mod digest;
 mod evaluate;
 mod mapped;
+mod modules;
 pub mod render;
 mod report;
 pub mod resolve;

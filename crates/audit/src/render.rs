@@ -1,10 +1,15 @@
 //! Printers: functions from a report to a writer.
 
 mod demangle;
+mod diff;
+
 mod human;
 mod json;
 mod resolve;
 mod units;
+
+pub(crate) use demangle::demangled;
+pub use diff::{DiffOptions, diff_human, diff_json, diff_json_schema};
 
 pub use human::{HumanOptions, human};
 pub use json::{JsonEvaluation, JsonTotals, Mnemonics, json, json_schema};

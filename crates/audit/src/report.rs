@@ -96,6 +96,8 @@ pub struct ImageReport {
     pub section: Option<&'static str>,
     /// Running number of its region in the file.
     pub region: u32,
+    /// Running number of the image in its region.
+    pub entry: u32,
     /// Absolute offset of its entry header in bytes.
     pub offset_bytes: u64,
     /// What it is.

@@ -6,7 +6,9 @@ use std::sync::Arc;
 
 use blockgate_arch::ptx_isa::PtxIsa;
 use blockgate_expect::{Expectation, Pattern, Subject};
-use blockgate_fatbin::{Artifact, Content, Defect, DeviceCode, Image, ImageKind, InspectOptions, Limits, SassDetail};
+use blockgate_fatbin::{
+    Artifact, Content, Defect, DeviceCode, Image, ImageKind, InspectOptions, Limits, SassDetail,
+};
 use blockgate_findings::{ArtifactPlace, Finding, Location, Severity};
 use rayon::prelude::*;
 
@@ -289,12 +291,15 @@ fn inspect(image: &Image<'_>, external: Option<&Arc<str>>, options: &Options) ->
         file: None,
         section: image.section,
         region: image.region,
+        entry: image.entry,
         offset_bytes: image.offset,
         kind: image.kind,
         arch: image.declared,
         declared: image.declared,
         ptx_isa: match image.kind {
-            ImageKind::Ptx => image.declared_version.map(|(major, minor)| PtxIsa::new(major, minor)),
+            ImageKind::Ptx => image
+                .declared_version
+                .map(|(major, minor)| PtxIsa::new(major, minor)),
             _ => None,
         },
         arch_certain: true,

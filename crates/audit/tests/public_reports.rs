@@ -32,26 +32,51 @@ fn answer(resolution: &Resolution<'_>) -> String {
         for device in &library.devices {
             let summary = Summary::of(library, device, resolution.driver);
             for row in &summary.taken {
-                let jit = if row.target.to_string().starts_with("compute") { " JIT" } else { "" };
+                let jit = if row.target.to_string().starts_with("compute") {
+                    " JIT"
+                } else {
+                    ""
+                };
                 let mut code = Vec::new();
                 if row.code.e2m1_conversions > 0 {
                     code.push(format!("E2M1 {}", row.code.e2m1_conversions));
                 }
-                code.extend(row.code.mma.iter().map(|(family, number)| format!("{family} {number}")));
-                let code = if code.is_empty() { String::new() } else { format!(" ({})", code.join(", ")) };
+                code.extend(
+                    row.code
+                        .mma
+                        .iter()
+                        .map(|(family, number)| format!("{family} {number}")),
+                );
+                let code = if code.is_empty() {
+                    String::new()
+                } else {
+                    format!(" ({})", code.join(", "))
+                };
                 parts.push(format!("{}{jit} ×{}{code}", row.target, row.tally.kernels));
             }
             if summary.no_image.kernels > 0 {
                 parts.push(format!("NONE ×{}", summary.no_image.kernels));
             }
-            parts.extend(summary.undocumented.iter().map(|(names, _)| format!("not documented: {names}")));
+            parts.extend(
+                summary
+                    .undocumented
+                    .iter()
+                    .map(|(names, _)| format!("not documented: {names}")),
+            );
         }
     }
     parts.join(", ")
 }
 
 /// Report, file, device, driver, answer, exit status.
-type Verdict = (&'static str, &'static str, &'static str, &'static str, &'static str, u8);
+type Verdict = (
+    &'static str,
+    &'static str,
+    &'static str,
+    &'static str,
+    &'static str,
+    u8,
+);
 
 const VERDICTS: &[Verdict] = &[
     ("A01", "a01.o", "10.3", "", "NONE ×1", 1),
@@ -128,7 +153,14 @@ const VERDICTS: &[Verdict] = &[
     ("A19", "a19.o", "12.1", "12.9", "NONE ×1", 1),
     // Not from reports: one architecture twice, code that is not what its header says, and a driver from before the
     // device.
-    ("twice", "twice_120.fatbin", "12.0", "", "sm_120 ×1, not documented: sm_120 or sm_120", 0),
+    (
+        "twice",
+        "twice_120.fatbin",
+        "12.0",
+        "",
+        "sm_120 ×1, not documented: sm_120 or sm_120",
+        0,
+    ),
     ("claim", "claims_120.fatbin", "12.0", "", "sm_120 ×1", 0),
     ("claim", "claims_120.fatbin", "12.1", "", "sm_120 ×1", 1),
     ("driver", "a05_combined.o", "12.1", "12.8", "NONE ×1", 1),
@@ -184,17 +216,27 @@ fn checks_pass_and_fail_as_they_should() {
             format!("Checked {{ found: {found}, holds: {holds} }}"),
             "{id}: {file}, {expectation}"
         );
-        let status = if *holds { ExitStatus::Clean } else { ExitStatus::Failed };
+        let status = if *holds {
+            ExitStatus::Clean
+        } else {
+            ExitStatus::Failed
+        };
         assert_eq!(report.status(false), status, "{id}");
     }
 }
 
 #[test]
 fn a03_a_library_for_one_device_is_called_that() {
-    for (file, only) in [("a03_local.o", Some("12.1")), ("a03_released.o", None), ("a05_combined.o", None)] {
+    for (file, only) in [
+        ("a03_local.o", Some("12.1")),
+        ("a03_released.o", None),
+        ("a05_combined.o", None),
+    ] {
         let report = report(file, &[]);
         let resolution = resolve(&report, &[], None, false);
-        let found = resolution.libraries[0].only_device().map(|device| device.to_string());
+        let found = resolution.libraries[0]
+            .only_device()
+            .map(|device| device.to_string());
         assert_eq!(found.as_deref(), only, "{file}");
     }
 }
@@ -206,7 +248,11 @@ fn listing(file: &FileReport) -> (Vec<String>, Option<String>) {
         .iter()
         .map(|image| {
             let arch = image.arch.unwrap();
-            let target = if image.is_cubin() { Target::cubin(arch) } else { Target::ptx(arch) };
+            let target = if image.is_cubin() {
+                Target::cubin(arch)
+            } else {
+                Target::ptx(arch)
+            };
             target.to_string()
         })
         .collect();
@@ -227,7 +273,11 @@ fn a11_every_compression_lists_the_same_and_says_which_driver_it_needs() {
         let (mut images, found_floor) = listing(input);
         images.sort();
         assert_eq!(images, ["compute_121", "sm_121", "sm_121a"], "{file}");
-        let mut found: Vec<&str> = input.images.iter().map(|image| image.compression.as_str()).collect();
+        let mut found: Vec<&str> = input
+            .images
+            .iter()
+            .map(|image| image.compression.as_str())
+            .collect();
         found.sort_unstable();
         assert_eq!(found, compressions, "{file}");
         assert_eq!(found_floor.as_deref(), floor, "{file}");

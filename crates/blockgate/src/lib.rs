@@ -7,6 +7,7 @@
 )]
 
 pub mod audit;
+pub mod diff;
 mod format;
 mod progress;
 pub mod resolve;
@@ -29,6 +30,7 @@ pub struct Cli {
 #[derive(Debug, Subcommand)]
 enum Verb {
     Audit(audit::Args),
+    Diff(diff::Args),
     Resolve(resolve::Args),
 }
 
@@ -39,6 +41,7 @@ enum Verb {
 pub fn run(cli: &Cli) -> anyhow::Result<ExitStatus> {
     match &cli.verb {
         Verb::Audit(args) => audit::run(args),
+        Verb::Diff(args) => diff::run(args),
         Verb::Resolve(args) => resolve::run(args),
     }
 }

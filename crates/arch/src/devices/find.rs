@@ -101,8 +101,29 @@ pub fn find_device(text: &str) -> Result<NamedDevice, DeviceNameError> {
 
 /// Words of a product name that say nothing about the capability.
 const DECORATION: &[&str] = &[
-    "nvidia", "geforce", "gpu", "laptop", "mobile", "generation", "edition", "server", "workstation", "max", "q", "sxm",
-    "sxm2", "sxm3", "sxm4", "sxm5", "sxm6", "pcie", "nvl", "hbm2", "hbm2e", "hbm3", "hbm3e",
+    "nvidia",
+    "geforce",
+    "gpu",
+    "laptop",
+    "mobile",
+    "generation",
+    "edition",
+    "server",
+    "workstation",
+    "max",
+    "q",
+    "sxm",
+    "sxm2",
+    "sxm3",
+    "sxm4",
+    "sxm5",
+    "sxm6",
+    "pcie",
+    "nvl",
+    "hbm2",
+    "hbm2e",
+    "hbm3",
+    "hbm3e",
 ];
 
 /// The letters and digits of what is left of `text` without decoration, in lower case.
@@ -128,7 +149,9 @@ fn is_called(row: &DeviceRow, wanted: &str) -> bool {
 }
 
 fn looks_like_capability(text: &str) -> bool {
-    text.starts_with("sm_") || text.starts_with("compute_") || text.starts_with(|first: char| first.is_ascii_digit())
+    text.starts_with("sm_")
+        || text.starts_with("compute_")
+        || text.starts_with(|first: char| first.is_ascii_digit())
 }
 
 /// Up to eight products whose name contains what was asked for or is contained in it; after those, the ones that are a
@@ -151,8 +174,10 @@ fn near(wanted: &str) -> Vec<&'static DeviceRow> {
             })
             .min()
     };
-    let mut near: Vec<(usize, &DeviceRow)> =
-        DEVICES.iter().filter_map(|row| Some((distance(row)?, row))).collect();
+    let mut near: Vec<(usize, &DeviceRow)> = DEVICES
+        .iter()
+        .filter_map(|row| Some((distance(row)?, row)))
+        .collect();
     near.sort_by_key(|(distance, _)| *distance);
     near.into_iter().map(|(_, row)| row).take(MOST).collect()
 }
@@ -224,7 +249,17 @@ mod tests {
     #[test]
     fn what_is_no_device_is_refused_with_near_names() {
         let mut text = String::new();
-        for name in ["RTX 6000", "RTX 5099", "gb100", "12.1a", "sm_12", "Blackwell", "nonsense", "", "NVIDIA"] {
+        for name in [
+            "RTX 6000",
+            "RTX 5099",
+            "gb100",
+            "12.1a",
+            "sm_12",
+            "Blackwell",
+            "nonsense",
+            "",
+            "NVIDIA",
+        ] {
             text.push_str(&format!("{}\n", find_device(name).unwrap_err()));
         }
         expect![[r#"

@@ -40,7 +40,11 @@ pub fn write_devices_markdown(out: &mut dyn fmt::Write) -> fmt::Result {
          | devices below | last CUDA release | known | source |\n|---|---|---|---|"
     )?;
     for row in DRIVER_ENDS {
-        writeln!(out, "| {} | {} | {} | {} |", row.below, row.last, row.evidence, row.source)?;
+        writeln!(
+            out,
+            "| {} | {} | {} | {} |",
+            row.below, row.last, row.evidence, row.source
+        )?;
     }
     writeln!(
         out,
@@ -49,7 +53,11 @@ pub fn write_devices_markdown(out: &mut dyn fmt::Write) -> fmt::Result {
          | PTX ISA | first CUDA release | known | source |\n|---|---|---|---|"
     )?;
     for row in PTX_RELEASES {
-        writeln!(out, "| {} | {} | {} | {} |", row.isa, row.release, row.evidence, row.source)?;
+        writeln!(
+            out,
+            "| {} | {} | {} | {} |",
+            row.isa, row.release, row.evidence, row.source
+        )?;
     }
     Ok(())
 }

@@ -43,9 +43,16 @@ pub fn resolve_human(
     for library in &resolution.libraries {
         write_library(out, library, resolution, options)?;
     }
-    if resolution.libraries.iter().all(|library| library.modules.is_empty()) {
+    if resolution
+        .libraries
+        .iter()
+        .all(|library| library.modules.is_empty())
+    {
         let label = options.palette.severity(Severity::Error, "not checked:");
-        writeln!(out, "{label} there is no kernel that an image could be chosen for")?;
+        writeln!(
+            out,
+            "{label} there is no kernel that an image could be chosen for"
+        )?;
     }
     blockgate_findings::render::human(out, resolution.findings, options.palette)
 }
@@ -96,7 +103,15 @@ fn table(library: &Library<'_>, summaries: &[Summary<'_>]) -> Table {
         .load_style(presets::NOTHING)
         .set_content_arrangement(ContentArrangement::Dynamic)
         .set_width(MAX_WIDTH_COLUMNS);
-    table.set_header(["device", "takes", "by", "modules", "kernels", "tensor code", "driver"]);
+    table.set_header([
+        "device",
+        "takes",
+        "by",
+        "modules",
+        "kernels",
+        "tensor code",
+        "driver",
+    ]);
     for (device, summary) in library.devices.iter().zip(summaries) {
         let mut name = device.device.to_string();
         for row in &summary.taken {
@@ -143,7 +158,11 @@ fn tensor_code(code: &TensorCode) -> String {
     if code.e2m1_conversions > 0 {
         parts.push(format!("E2M1 {}", count(code.e2m1_conversions)));
     }
-    parts.extend(code.mma.iter().map(|(family, number)| format!("{family} {}", count(*number))));
+    parts.extend(
+        code.mma
+            .iter()
+            .map(|(family, number)| format!("{family} {}", count(*number))),
+    );
     if code.unknown_images > 0 {
         parts.push(format!("? in {}", number(code.unknown_images, "image")));
     }
@@ -156,10 +175,17 @@ fn tensor_code(code: &TensorCode) -> String {
 
 fn write_notes(out: &mut dyn Write, library: &Library<'_>) -> io::Result<()> {
     if let Some(device) = library.only_device() {
-        writeln!(out, "every image is for {device} alone: no other device, now or later, can run this")?;
+        writeln!(
+            out,
+            "every image is for {device} alone: no other device, now or later, can run this"
+        )?;
     }
     if library.modules_without_kernels > 0 {
-        writeln!(out, "without kernels: {}", number(library.modules_without_kernels, "module"))?;
+        writeln!(
+            out,
+            "without kernels: {}",
+            number(library.modules_without_kernels, "module")
+        )?;
     }
     if library.opaque_modules > 0 {
         writeln!(
@@ -228,7 +254,11 @@ fn write_exceptions(
             },
             contradiction.declared,
             contradiction.code,
-            if contradiction.loads { "loads" } else { "does not load" },
+            if contradiction.loads {
+                "loads"
+            } else {
+                "does not load"
+            },
             number(contradiction.modules, "module")
         )?;
     }
@@ -236,7 +266,10 @@ fn write_exceptions(
         writeln!(
             out,
             "{name}: {} in the image that is taken, though another image has it",
-            error(&format!("missing: {}", number(summary.missing.len() as u64, "kernel")))
+            error(&format!(
+                "missing: {}",
+                number(summary.missing.len() as u64, "kernel")
+            ))
         )?;
         let kernels: Vec<&str> = summary.missing.iter().map(|(_, kernel)| *kernel).collect();
         write_names(out, &kernels, options)?;
@@ -263,12 +296,20 @@ fn would_do(device: Device) -> String {
 }
 
 fn write_names(out: &mut dyn Write, kernels: &[&str], options: ResolveOptions) -> io::Result<()> {
-    let shown = if options.kernels { kernels.len() } else { MOST_NAMES };
+    let shown = if options.kernels {
+        kernels.len()
+    } else {
+        MOST_NAMES
+    };
     for kernel in kernels.iter().take(shown) {
         writeln!(out, "    {}", shortened(kernel))?;
     }
     if kernels.len() > shown {
-        writeln!(out, "    and {} more (--kernels lists them)", count((kernels.len() - shown) as u64))?;
+        writeln!(
+            out,
+            "    and {} more (--kernels lists them)",
+            count((kernels.len() - shown) as u64)
+        )?;
     }
     Ok(())
 }

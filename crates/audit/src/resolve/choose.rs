@@ -196,9 +196,7 @@ pub(super) fn verdict<'a>(
         .iter()
         .filter(|(_, target)| selection.undocumented_rivals.contains(target))
         .map(|&(image, target)| Rival { image, target });
-    let contradiction = image
-        .arch
-        .filter(|&arch| image.arch_certain && arch != pick.arch);
+    let contradiction = image.arch.filter(|&arch| image.arch_certain && arch != pick.arch);
     let code = Target {
         arch: contradiction.unwrap_or(pick.arch),
         kind: pick.kind,

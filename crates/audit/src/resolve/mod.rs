@@ -9,7 +9,6 @@ mod code;
 mod summary;
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
 
 use blockgate_arch::devices::NamedDevice;
 use blockgate_arch::{Arch, Device, FAMILIES, Scope, Target, ToolkitVersion, toolkits};
@@ -19,6 +18,7 @@ pub use choose::{DriverProblem, Excluded, Reason, Rival, Taken, Verdict};
 pub use code::TensorCode;
 pub use summary::{Contradiction, NoImageGroup, Summary, TakenRow, Tally};
 
+use crate::modules::modules;
 use crate::report::{FileReport, ImageReport, Report};
 
 /// What was asked, and the answer for every library.
@@ -138,7 +138,11 @@ impl Resolution<'_> {
             .flat_map(|library| &library.devices)
             .flat_map(|device| &device.verdicts)
             .any(Verdict::fails);
-        let verdict = if fails { ExitStatus::Failed } else { ExitStatus::Clean };
+        let verdict = if fails {
+            ExitStatus::Failed
+        } else {
+            ExitStatus::Clean
+        };
         self.reading.and(reading).and(verdict)
     }
 }
@@ -146,7 +150,10 @@ impl Resolution<'_> {
 impl Library<'_> {
     /// Kernels of all modules; one that two translation units hold counts twice, as each has its own.
     pub fn kernel_count(&self) -> u64 {
-        self.modules.iter().map(|module| module.kernels.len() as u64).sum()
+        self.modules
+            .iter()
+            .map(|module| module.kernels.len() as u64)
+            .sum()
     }
 
     /// The only device that any image is for, where all machine code is architecture-specific for it and no PTX is for
@@ -207,7 +214,7 @@ fn library<'a>(path: &'a str, file: Option<&'a str>, images: Vec<&'a ImageReport
         relocatable_images,
         devices: Vec::new(),
     };
-    for module in modules(images) {
+    for module in modules(images).into_iter().filter_map(module) {
         let opaque = module
             .images
             .iter()
@@ -223,45 +230,19 @@ fn library<'a>(path: &'a str, file: Option<&'a str>, images: Vec<&'a ImageReport
     library
 }
 
-/// What tells one module from another in a library.
-pub(crate) type ModuleKey<'a> = (Option<&'a Arc<str>>, Option<&'static str>, u32, u64);
-
-/// Where `image` belongs. A cubin or PTX text that stands alone is a module of its own.
-pub(crate) fn module_key(image: &ImageReport) -> ModuleKey<'_> {
-    let alone = image.declared.is_none() && image.section.is_none();
-    (
-        image.member.as_ref(),
-        image.section,
-        image.region,
-        if alone { image.offset_bytes } else { 0 },
-    )
-}
-
-fn modules<'a>(images: Vec<&'a ImageReport>) -> Vec<Module<'a>> {
-    let mut places: BTreeMap<ModuleKey<'a>, usize> = BTreeMap::new();
-    let mut modules: Vec<Module<'a>> = Vec::new();
-    for image in images {
-        let place = *places.entry(module_key(image)).or_insert_with(|| {
-            modules.push(Module {
-                member: image.member.as_deref(),
-                section: image.section,
-                region: image.region,
-                images: Vec::new(),
-                kernels: Vec::new(),
-            });
-            modules.len() - 1
-        });
-        modules[place].images.push(image);
-    }
-    for module in &mut modules {
-        let mut kernels: Vec<&str> = module
-            .images
-            .iter()
-            .flat_map(|image| image.entries.iter().map(String::as_str))
-            .collect();
-        kernels.sort_unstable();
-        kernels.dedup();
-        module.kernels = kernels;
-    }
-    modules
+fn module<'a>(images: Vec<&'a ImageReport>) -> Option<Module<'a>> {
+    let first = *images.first()?;
+    let mut kernels: Vec<&str> = images
+        .iter()
+        .flat_map(|image| image.entries.iter().map(String::as_str))
+        .collect();
+    kernels.sort_unstable();
+    kernels.dedup();
+    Some(Module {
+        member: first.member.as_deref(),
+        section: first.section,
+        region: first.region,
+        images,
+        kernels,
+    })
 }

@@ -93,7 +93,10 @@ impl<'a> Summary<'a> {
                 Verdict::NoImage { excluded } => {
                     summary.no_image.add(module);
                     let excluded = reasons(excluded);
-                    let key = excluded.iter().map(|(name, reason)| format!("{name} {reason}\n")).collect();
+                    let key = excluded
+                        .iter()
+                        .map(|(name, reason)| format!("{name} {reason}\n"))
+                        .collect();
                     let group = groups.entry(key).or_insert_with(|| NoImageGroup {
                         excluded,
                         modules: Vec::new(),
@@ -106,7 +109,10 @@ impl<'a> Summary<'a> {
                     summary.add_taken(module, taken);
                     let newer = |driver: blockgate_arch::ToolkitVersion| {
                         taken.target.kind == CodeKind::Cubin
-                            && taken.image.toolkit.is_some_and(|toolkit| toolkit.major() > driver.major())
+                            && taken
+                                .image
+                                .toolkit
+                                .is_some_and(|toolkit| toolkit.major() > driver.major())
                     };
                     if driver.is_some_and(newer) {
                         summary.newer_major.add(module);
@@ -195,7 +201,9 @@ fn reasons(excluded: &[Excluded<'_>]) -> Vec<(String, Reason)> {
 
 fn later(a: Option<DriverFloor>, b: Option<DriverFloor>) -> Option<DriverFloor> {
     match (a, b) {
-        (Some(DriverFloor::Release(a)), Some(DriverFloor::Release(b))) => Some(DriverFloor::Release(a.max(b))),
+        (Some(DriverFloor::Release(a)), Some(DriverFloor::Release(b))) => {
+            Some(DriverFloor::Release(a.max(b)))
+        }
         (Some(after @ DriverFloor::After(_)), _) | (_, Some(after @ DriverFloor::After(_))) => Some(after),
         (one, other) => one.or(other),
     }

@@ -11,7 +11,8 @@ use schemars::{JsonSchema, Schema};
 use serde::Serialize;
 
 use crate::resolve::{
-    DeviceResolution, Library, Module, Resolution, Summary, Taken, TakenRow, Tally, TensorCode, Verdict, advice,
+    DeviceResolution, Library, Module, Resolution, Summary, Taken, TakenRow, Tally, TensorCode, Verdict,
+    advice,
 };
 
 /// Writes `resolution` as schema `blockgate.resolve/1`. With `kernels` every module is listed for every device, else only
