@@ -77,7 +77,7 @@ fn check_members(glob: &Glob, modules: &[ModuleDiff<'_>]) -> GateOutcome {
             continue;
         };
         for image in &module.images {
-            let what = format!("{member}, {}", image_name(image));
+            let what = format!("{} of {member}", image_name(image));
             let change = Change::of(image.old, image.new, image.code == Code::Identical);
             tally.add(what, change, image.code);
         }
@@ -93,7 +93,7 @@ fn check_kernels(glob: &Glob, modules: &[ModuleDiff<'_>]) -> GateOutcome {
     for image in modules.iter().flat_map(|module| &module.images) {
         for kernel in &image.kernels {
             if *known.entry(kernel.name).or_insert_with(|| matches(kernel.name)) {
-                let what = format!("{} of {}", demangled(kernel.name), image_name(image));
+                let what = format!("{}, {}", image_name(image), demangled(kernel.name));
                 tally.add(what, kernel.change(), kernel.code());
             }
         }
@@ -122,9 +122,9 @@ impl Tally {
         match (change, code) {
             (Change::Same, _) => self.compared += 1,
             (Change::Changed, Code::NotCompared) => self.not_compared.push(what),
-            (Change::Changed, _) => self.differences.push(format!("{what}: changed")),
-            (Change::Added, _) => self.differences.push(format!("{what}: only in the new input")),
-            (Change::Removed, _) => self.differences.push(format!("{what}: only in the old input")),
+            (Change::Changed, _) => self.differences.push(format!("changed: {what}")),
+            (Change::Added, _) => self.differences.push(format!("only in the new input: {what}")),
+            (Change::Removed, _) => self.differences.push(format!("only in the old input: {what}")),
         }
     }
 

@@ -28,7 +28,9 @@ const MOST_MNEMONICS: usize = 6;
 const MOST_DIFFERENCES: usize = 10;
 /// The longest names in tables, in characters: of places and of kernels.
 const PLACE_CHARS: usize = 34;
-const KERNEL_CHARS: usize = 46;
+const KERNEL_CHARS: usize = 40;
+/// The longest list of mnemonics beside a kernel, in characters.
+const MNEMONICS_CHARS: usize = 24;
 
 /// What is shown.
 #[derive(Clone, Copy, Debug, Default)]
@@ -143,28 +145,26 @@ fn write_mnemonics(out: &mut dyn Write, row: &ArchTotals) -> io::Result<()> {
     let Some(arch) = row.arch else {
         return Ok(());
     };
-    let shown = mnemonics(&row.mnemonics(), MOST_MNEMONICS);
-    if shown.is_empty() {
-        return Ok(());
+    match mnemonics(&row.mnemonics(), MOST_MNEMONICS) {
+        (shown, _) if shown.is_empty() => Ok(()),
+        (shown, 0) => writeln!(out, "{arch}: {shown}"),
+        (shown, rest) => writeln!(out, "{arch}: {shown}, and {rest} more"),
     }
-    writeln!(out, "{arch}: {shown}")
 }
 
-fn mnemonics(numbers: &BTreeMap<&str, (u64, u64)>, most: usize) -> String {
+/// The largest changes, and how many more there are.
+fn mnemonics(numbers: &BTreeMap<&str, (u64, u64)>, most: usize) -> (String, usize) {
     let mut changes: Vec<(&str, i64)> = numbers
         .iter()
         .map(|(name, &(old, new))| (*name, Before { old, new }.change()))
         .collect();
     changes.sort_by_key(|(_, change)| Reverse(change.unsigned_abs()));
-    let mut parts: Vec<String> = changes
+    let parts: Vec<String> = changes
         .iter()
         .take(most)
         .map(|(name, change)| format!("{} {}", printable(name), signed(*change)))
         .collect();
-    if changes.len() > most {
-        parts.push(format!("and {} more", changes.len() - most));
-    }
-    parts.join(", ")
+    (parts.join(", "), changes.len().saturating_sub(most))
 }
 
 /// Members without device code on either side are of no interest but for coming and going.
@@ -265,45 +265,78 @@ fn what(image: &ImageDiff<'_>) -> &'static str {
     }
 }
 
+/// A kernel with the same change in several architectures.
+struct KernelRow<'a> {
+    name: &'a str,
+    change: Change,
+    /// Each architecture, with the largest change first.
+    archs: Vec<(String, &'a KernelDiff<'a>)>,
+}
+
 fn write_kernels(out: &mut dyn Write, diff: &Diff<'_>, options: DiffOptions) -> io::Result<()> {
-    // Those of images that came or went as a whole are told by the image.
-    let mut changed: Vec<(&ImageDiff<'_>, &KernelDiff<'_>)> = diff
-        .modules
-        .iter()
-        .flat_map(|module| &module.images)
-        .filter(|image| image.old.is_some() && image.new.is_some())
-        .flat_map(|image| image.kernels.iter().map(move |kernel| (image, kernel)))
-        .filter(|(_, kernel)| kernel.change() != Change::Same)
-        .collect();
-    if changed.is_empty() {
+    let mut rows: BTreeMap<(&str, &str), KernelRow<'_>> = BTreeMap::new();
+    // Kernels of images that came or went as a whole are told by the image.
+    let images = diff.modules.iter().flat_map(|module| &module.images);
+    for image in images.filter(|image| image.old.is_some() && image.new.is_some()) {
+        let arch = image.sides().next().and_then(|side| side.arch);
+        let arch = arch.map_or_else(|| "?".to_owned(), |arch| arch.to_string());
+        for kernel in image.kernels.iter().filter(|kernel| kernel.change() != Change::Same) {
+            let change = kernel.change();
+            let row = rows
+                .entry((kernel.name, change.as_str()))
+                .or_insert_with(|| KernelRow {
+                    name: kernel.name,
+                    change,
+                    archs: Vec::new(),
+                });
+            row.archs.push((arch.clone(), kernel));
+        }
+    }
+    if rows.is_empty() {
         return Ok(());
     }
-    changed.sort_by_key(|(_, kernel)| Reverse(kernel.code_change_bytes().unsigned_abs()));
+    let size = |kernel: &KernelDiff<'_>| kernel.code_change_bytes().unsigned_abs();
+    let mut rows: Vec<KernelRow<'_>> = rows.into_values().collect();
+    for row in &mut rows {
+        row.archs.sort_by_key(|(_, kernel)| Reverse(size(kernel)));
+    }
+    rows.sort_by_key(|row| row.archs.first().map(|(_, kernel)| Reverse(size(kernel))));
     let mut table = new_table(&["kernel", "arch", "change", "instr.", "mnemonics"], &[3]);
-    let shown = if options.all {
-        changed.len()
-    } else {
-        MOST_ROWS.min(changed.len())
-    };
-    for (image, kernel) in &changed[..shown] {
-        let arch = image.sides().next().and_then(|side| side.arch);
+    table.set_content_arrangement(ContentArrangement::Disabled);
+    let shown = if options.all { rows.len() } else { MOST_ROWS.min(rows.len()) };
+    for row in &rows[..shown] {
+        let Some((arch, kernel)) = row.archs.first() else {
+            continue;
+        };
         table.add_row([
-            cut(&demangled(kernel.name), KERNEL_CHARS),
-            arch.map_or_else(|| "?".to_owned(), |arch| arch.to_string()),
-            match kernel.change() {
+            cut(&short_name(row.name), KERNEL_CHARS),
+            match row.archs.len() {
+                1 => arch.clone(),
+                number => format!("{arch} +{}", number - 1),
+            },
+            match row.change {
                 Change::Added => "new",
                 Change::Removed => "gone",
                 _ => "code",
             }
             .to_owned(),
-            kernel
-                .instructions_change()
-                .map_or_else(|| "–".to_owned(), signed),
-            mnemonics(&kernel.mnemonics(), 3),
+            kernel.instructions_change().map_or_else(|| "–".to_owned(), signed),
+            cut(&mnemonics(&kernel.mnemonics(), 2).0, MNEMONICS_CHARS),
         ]);
     }
-    writeln!(out, "kernels, largest change first:\n{table}")?;
-    write_rest(out, changed.len() - shown)
+    writeln!(out, "kernels, largest change first (with its architecture, and in how many more):\n{table}")?;
+    write_rest(out, rows.len() - shown)
+}
+
+/// The demangled name without its parameters and result, which most kernels have in common.
+fn short_name(kernel: &str) -> String {
+    let name = demangled(kernel);
+    let name = name.strip_prefix("void ").unwrap_or(&name);
+    // Template arguments may hold parentheses; the parameters are the last ones.
+    match name.rfind('(') {
+        Some(at) if at > 0 && name.ends_with(')') => name[..at].to_owned(),
+        _ => name.to_owned(),
+    }
 }
 
 fn write_rest(out: &mut dyn Write, rest: usize) -> io::Result<()> {
@@ -387,7 +420,7 @@ fn write_totals(out: &mut dyn Write, diff: &Diff<'_>, rows: &[ArchTotals]) -> io
     )
 }
 
-/// `scale.cu.o`, or in a linked file `region 3: void f<int>(…)`.
+/// `scale.cu.o`, or in a linked file `3: f<int>`.
 fn place(module: &ModuleDiff<'_>) -> String {
     let region = match (module.old_region, module.new_region) {
         (_, Some(region)) | (Some(region), None) => region,
@@ -400,7 +433,7 @@ fn place(module: &ModuleDiff<'_>) -> String {
             let shown: String = member.chars().skip(skipped).collect();
             if skipped > 0 { format!("…{shown}") } else { shown }
         }
-        (_, Some(kernel)) => cut(&format!("{region}: {}", demangled(kernel)), PLACE_CHARS),
+        (_, Some(kernel)) => cut(&format!("{region}: {}", short_name(kernel)), PLACE_CHARS),
         (_, None) => format!("region {region}"),
     };
     printable(&name).into_owned()
