@@ -1,5 +1,9 @@
 //! What is compared with what: members, regions and kernels of two inputs.
-#![allow(clippy::disallowed_methods, reason = "the tests read files")]
+#![allow(
+    clippy::disallowed_methods,
+    clippy::unwrap_used,
+    reason = "the tests read files of this repository"
+)]
 
 use std::path::{Path, PathBuf};
 
@@ -9,7 +13,9 @@ use blockgate_expect::Glob;
 use blockgate_findings::ExitStatus;
 
 fn report(file: &str) -> Report {
-    let path: PathBuf = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures").join(file);
+    let path: PathBuf = Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("../../fixtures")
+        .join(file);
     audit(&[path], &diff::options(), &NoProgress)
 }
 
@@ -45,7 +51,10 @@ fn modules(diff: &Diff<'_>) -> Vec<String> {
                 .collect();
             format!(
                 "{}{}>{} {}: {}",
-                module.member.map(|member| format!("{member} ")).unwrap_or_default(),
+                module
+                    .member
+                    .map(|member| format!("{member} "))
+                    .unwrap_or_default(),
                 region(module.old_region),
                 region(module.new_region),
                 module.change().as_str(),
@@ -112,7 +121,12 @@ fn members_are_paired_by_name() {
     let totals = diff::totals(&diff);
     let sm_80 = &totals[0];
     assert_eq!(
-        (sm_80.same_kernels, sm_80.changed_kernels, sm_80.added_kernels, sm_80.removed_kernels),
+        (
+            sm_80.same_kernels,
+            sm_80.changed_kernels,
+            sm_80.added_kernels,
+            sm_80.removed_kernels
+        ),
         (3, 1, 1, 1)
     );
     assert_eq!(sm_80.mnemonics()["FMUL"], (1, 2));
@@ -125,10 +139,17 @@ fn members_of_one_name_are_paired_in_their_order() {
     let diff = diff::diff(&old, &old, &[]).unwrap();
     assert!(diff.is_identical());
     let names: Vec<&str> = diff.members.iter().map(|member| member.name).collect();
-    assert_eq!(names.iter().filter(|name| **name == "k.ptx").count(), 2, "{names:?}");
+    assert_eq!(
+        names.iter().filter(|name| **name == "k.ptx").count(),
+        2,
+        "{names:?}"
+    );
     assert!(diff.modules.iter().all(|module| module.change() == Change::Same));
     assert_eq!(
-        diff.modules.iter().filter(|module| module.member == Some("k.ptx")).count(),
+        diff.modules
+            .iter()
+            .filter(|module| module.member == Some("k.ptx"))
+            .count(),
         2
     );
 }
@@ -136,7 +157,15 @@ fn members_of_one_name_are_paired_in_their_order() {
 #[test]
 fn gates_are_about_members_or_else_about_kernels() {
     let (old, new) = (report("diff/old.a"), report("diff/new.a"));
-    let texts = ["same.o", "scale*", "wider.o", "gone.o", "*shift(float\\*,*", "_Z5scalePff", "nothing"];
+    let texts = [
+        "same.o",
+        "scale*",
+        "wider.o",
+        "gone.o",
+        "*shift(float\\*,*",
+        "_Z5scalePff",
+        "nothing",
+    ];
     let diff = diff::diff(&old, &new, &globs(&texts)).unwrap();
     let found: Vec<String> = diff
         .gates
@@ -173,7 +202,10 @@ fn gates_are_about_members_or_else_about_kernels() {
 #[test]
 fn what_cannot_be_compared_is_called_that() {
     // LTO-IR is scrambled: two builds of it cannot be compared, unless all bytes are the same.
-    let (old, new) = (report("fatbin/toolkits/x_lto1.o"), report("fatbin/toolkits/y_lto1.o"));
+    let (old, new) = (
+        report("fatbin/toolkits/x_lto1.o"),
+        report("fatbin/toolkits/y_lto1.o"),
+    );
     let diff = diff::diff(&old, &new, &globs(&["*"])).unwrap();
     let codes: Vec<Code> = diff
         .modules

@@ -1,5 +1,9 @@
 //! What users reported about shipped binaries, by the id of the report: what each device takes, and what a check says.
-#![allow(clippy::disallowed_methods, reason = "the tests read files")]
+#![allow(
+    clippy::disallowed_methods,
+    clippy::unwrap_used,
+    reason = "the tests read files of this repository"
+)]
 
 use std::path::{Path, PathBuf};
 

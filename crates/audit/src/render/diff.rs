@@ -280,7 +280,11 @@ fn write_kernels(out: &mut dyn Write, diff: &Diff<'_>, options: DiffOptions) -> 
     for image in images.filter(|image| image.old.is_some() && image.new.is_some()) {
         let arch = image.sides().next().and_then(|side| side.arch);
         let arch = arch.map_or_else(|| "?".to_owned(), |arch| arch.to_string());
-        for kernel in image.kernels.iter().filter(|kernel| kernel.change() != Change::Same) {
+        for kernel in image
+            .kernels
+            .iter()
+            .filter(|kernel| kernel.change() != Change::Same)
+        {
             let change = kernel.change();
             let row = rows
                 .entry((kernel.name, change.as_str()))
@@ -303,7 +307,11 @@ fn write_kernels(out: &mut dyn Write, diff: &Diff<'_>, options: DiffOptions) -> 
     rows.sort_by_key(|row| row.archs.first().map(|(_, kernel)| Reverse(size(kernel))));
     let mut table = new_table(&["kernel", "arch", "change", "instr.", "mnemonics"], &[3]);
     table.set_content_arrangement(ContentArrangement::Disabled);
-    let shown = if options.all { rows.len() } else { MOST_ROWS.min(rows.len()) };
+    let shown = if options.all {
+        rows.len()
+    } else {
+        MOST_ROWS.min(rows.len())
+    };
     for row in &rows[..shown] {
         let Some((arch, kernel)) = row.archs.first() else {
             continue;
@@ -320,11 +328,16 @@ fn write_kernels(out: &mut dyn Write, diff: &Diff<'_>, options: DiffOptions) -> 
                 _ => "code",
             }
             .to_owned(),
-            kernel.instructions_change().map_or_else(|| "–".to_owned(), signed),
+            kernel
+                .instructions_change()
+                .map_or_else(|| "–".to_owned(), signed),
             cut(&mnemonics(&kernel.mnemonics(), 2).0, MNEMONICS_CHARS),
         ]);
     }
-    writeln!(out, "kernels, largest change first (with its architecture, and in how many more):\n{table}")?;
+    writeln!(
+        out,
+        "kernels, largest change first (with its architecture, and in how many more):\n{table}"
+    )?;
     write_rest(out, rows.len() - shown)
 }
 
