@@ -41,6 +41,18 @@ const GENERATED: &[Generated] = &[
         content: |_, _| schema(&blockgate_audit::render::json_schema()),
     },
     Generated {
+        path: "docs/devices.md",
+        content: |_, _| device_table(),
+    },
+    Generated {
+        path: "docs/schema/resolve-1.json",
+        content: |_, _| schema(&blockgate_audit::render::resolve_json_schema()),
+    },
+    Generated {
+        path: "docs/schema/diff-1.json",
+        content: |_, _| schema(&blockgate_audit::render::diff_json_schema()),
+    },
+    Generated {
         path: "docs/schema/build-1.json",
         content: |_, _| schema(&crate::build_arch::json_schema()),
     },
@@ -88,6 +100,12 @@ fn read_or_empty(path: &Path) -> anyhow::Result<String> {
 fn gate_tables() -> anyhow::Result<String> {
     let mut page = String::new();
     blockgate_arch::gates::write_markdown(&mut page)?;
+    Ok(page)
+}
+
+fn device_table() -> anyhow::Result<String> {
+    let mut page = String::new();
+    blockgate_arch::devices::write_devices_markdown(&mut page)?;
     Ok(page)
 }
 

@@ -238,7 +238,8 @@ pub struct Selection {
     /// The most specific image that loads: machine code before PTX; specific, family, then plain; of several of
     /// one scope the nearest capability.
     pub pick: Option<Target>,
-    /// Machine code that loads as well. NVIDIA does not document which of it and `pick` the driver prefers.
+    /// Images of the same kind and another scope that load as well. NVIDIA does not document which of them and `pick`
+    /// the driver prefers.
     pub undocumented_rivals: Vec<Target>,
 }
 
@@ -267,9 +268,7 @@ pub fn select(device: Device, images: impl IntoIterator<Item = Target>) -> Selec
     };
     let undocumented_rivals = loadable
         .into_iter()
-        .filter(|other| {
-            *other != pick && other.kind == CodeKind::Cubin && other.arch.scope() != pick.arch.scope()
-        })
+        .filter(|other| *other != pick && other.kind == pick.kind && other.arch.scope() != pick.arch.scope())
         .collect();
     Selection {
         pick: Some(pick),

@@ -8,11 +8,13 @@
 mod arch;
 mod combos;
 mod device;
+pub mod devices;
 pub mod diagnostics;
 pub mod dialect;
 mod evidence;
 pub mod gates;
 mod parse;
+pub mod ptx_isa;
 pub mod toolkits;
 mod version;
 

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use blockgate_fatbin::Artifact;
 use rayon::prelude::*;
 
+use crate::digest::Digest;
 use crate::mapped::Bytes;
 use crate::open::{Format, Item, Kind, Refusal, Walker, recognise};
 use crate::run::{FileOutcome, Naming, Options, Progress};
@@ -95,6 +96,7 @@ fn look(path: &Path, is_first_stdin: bool, options: &Options, progress: &dyn Pro
         }
     };
     outcome.file.size_bytes = bytes.len() as u64;
+    outcome.file.digest = options.digests.then(|| Digest::of(&bytes));
     outcome.file.read_in_full = true;
     if let Kind::Package(format) = recognise(&bytes) {
         return Look::Package(outcome, bytes, format);

@@ -8,17 +8,22 @@
 )]
 
 mod census;
+pub mod diff;
+mod digest;
 mod evaluate;
 mod input;
 mod mapped;
+mod modules;
 mod open;
 pub mod render;
 mod report;
+pub mod resolve;
 mod run;
 mod scratch;
 mod walk;
 
 pub use census::{ArchCount, ByteCount, Totals};
+pub use digest::Digest;
 pub use evaluate::{Evaluation, Outcome};
 pub use mapped::Bytes;
 pub use open::{PackageLimits, Throughput, decompress_all};

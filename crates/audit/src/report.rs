@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use blockgate_arch::ptx_isa::PtxIsa;
 use blockgate_arch::{Arch, ToolkitVersion};
 use blockgate_fatbin::{
     Compression, Container, CudaNote, DeviceCode, Histogram, ImageKind, ModuleResources, PtxFacts, Resources,
@@ -11,6 +12,7 @@ use blockgate_fatbin::{
 use blockgate_findings::{ExitStatus, Finding};
 
 use crate::census::{ArchCount, Totals};
+use crate::digest::Digest;
 use crate::evaluate::Evaluation;
 
 /// The result of one audit run.
@@ -54,6 +56,8 @@ pub struct FileReport {
     pub format: &'static str,
     /// Size of the file in bytes; 0 where it could not be opened.
     pub size_bytes: u64,
+    /// Of its bytes, where digests were asked for and the file could be opened.
+    pub digest: Option<Digest>,
     /// What kind of device code the file holds, so that an empty answer is never mistaken for a clean one.
     pub device_code: DeviceCode,
     /// Members of an archive, package or folder; empty for other files.
@@ -80,6 +84,8 @@ pub struct MemberReport {
     pub file: Option<Arc<str>>,
     /// Its size in bytes, decompressed.
     pub size_bytes: u64,
+    /// Of its bytes, where digests were asked for.
+    pub digest: Option<Digest>,
     /// What kind of device code it holds.
     pub device_code: DeviceCode,
 }
@@ -95,12 +101,18 @@ pub struct ImageReport {
     pub section: Option<Arc<str>>,
     /// Running number of its region in the file.
     pub region: u32,
+    /// Running number of the image in its region.
+    pub entry: u32,
     /// Absolute offset of its entry header in bytes.
     pub offset_bytes: u64,
     /// What it is.
     pub kind: ImageKind,
     /// The architecture; `None` only where neither the entry nor the image names one.
     pub arch: Option<Arch>,
+    /// The architecture by the entry header, which is what the driver selects by; `None` for a bare cubin or PTX text.
+    pub declared: Option<Arch>,
+    /// The version of PTX.
+    pub ptx_isa: Option<PtxIsa>,
     /// A bare cubin whose note is gone could be plain or family; then this is false.
     pub arch_certain: bool,
     /// Whether it is input to a device link.
@@ -138,13 +150,17 @@ pub struct ImageReport {
     pub kernels: Vec<KernelReport>,
     /// What a cubin takes for all its kernels together, where they were asked for.
     pub module: Option<ModuleResources>,
+    /// The mangled names of the kernels (entry functions), where they were asked for.
+    pub entries: Vec<String>,
+    /// Of the text of PTX, where digests were asked for. Those of machine code are in `kernels`.
+    pub digest: Option<Digest>,
     /// Matches of each `ptx_text` expectation, by its position in the options.
     pub(crate) ptx_matches: Vec<Option<u64>>,
 }
 
 /// What a driver must be to decompress. Source: NVIDIA's notes on `--compress-mode`; ollama issue 12258 reports the
 /// failure on older ones.
-const ZSTD_DRIVER_FLOOR: ToolkitVersion = ToolkitVersion::new(12, 4);
+pub(crate) const ZSTD_DRIVER_FLOOR: ToolkitVersion = ToolkitVersion::new(12, 4);
 
 impl FileReport {
     /// The oldest driver, by its CUDA release, that can decompress every image; `None` where any driver can. CUDA 12.4 is
@@ -218,6 +234,8 @@ pub struct KernelReport {
     pub name: String,
     /// Whether a host can launch it.
     pub is_entry: bool,
+    /// Of its machine code, where digests were asked for.
+    pub digest: Option<Digest>,
     /// Size of its machine code in bytes.
     pub code_bytes: u64,
     /// Number of instructions.

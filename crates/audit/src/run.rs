@@ -4,12 +4,16 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use blockgate_arch::ptx_isa::PtxIsa;
 use blockgate_expect::{Expectation, Pattern, Subject};
-use blockgate_fatbin::{Artifact, Defect, DeviceCode, Image, ImageKind, InspectOptions, Limits, SassDetail};
+use blockgate_fatbin::{
+    Artifact, Content, Defect, DeviceCode, Image, ImageKind, InspectOptions, Limits, SassDetail,
+};
 use blockgate_findings::{ArtifactPlace, Finding, Location, Severity};
 use rayon::prelude::*;
 
 use crate::census::Totals;
+use crate::digest::Digest;
 use crate::evaluate::evaluate;
 use crate::input;
 use crate::open::{Note, NoteKind, PackageLimits};
@@ -25,6 +29,10 @@ pub struct Options {
     pub kernels: bool,
     /// What to count in the text of PTX.
     pub ptx_text: Vec<Pattern>,
+    /// Keep the names of the kernels of every image, machine code and PTX.
+    pub entries: bool,
+    /// Hash inputs, members, the code of kernels and the text of PTX, to compare them with others.
+    pub digests: bool,
     /// What must hold of the inputs together.
     pub expectations: Vec<Expectation>,
     /// What the reader accepts.
@@ -129,6 +137,7 @@ impl FileOutcome {
                 path: label.to_owned(),
                 format: "unknown",
                 size_bytes: 0,
+                digest: None,
                 device_code: DeviceCode::Unreadable,
                 members: Vec::new(),
                 other_files: 0,
@@ -158,6 +167,7 @@ impl FileOutcome {
                     name,
                     file: naming.file.cloned(),
                     size_bytes: member.data.len() as u64,
+                    digest: options.digests.then(|| Digest::of(member.data)),
                     device_code: member.device_code,
                 });
             }
@@ -336,9 +346,17 @@ fn inspect(image: &Image<'_>, naming: Naming<'_>, options: &Options) -> (ImageRe
         file: naming.file.cloned(),
         section: image.section.clone(),
         region: image.region,
+        entry: image.entry,
         offset_bytes: image.offset,
         kind: image.kind,
         arch: image.declared,
+        declared: image.declared,
+        ptx_isa: match image.kind {
+            ImageKind::Ptx => image
+                .declared_version
+                .map(|(major, minor)| PtxIsa::new(major, minor)),
+            _ => None,
+        },
         arch_certain: true,
         relocatable: image.relocatable,
         counted: true,
@@ -357,6 +375,8 @@ fn inspect(image: &Image<'_>, naming: Naming<'_>, options: &Options) -> (ImageRe
         mnemonics_known: false,
         kernels: Vec::new(),
         module: None,
+        entries: Vec::new(),
+        digest: None,
         ptx_matches: vec![None; options.expectations.len()],
     };
     let mut defects = Vec::new();
@@ -373,7 +393,14 @@ fn inspect(image: &Image<'_>, naming: Naming<'_>, options: &Options) -> (ImageRe
             (false, true) => SassDetail::Kernels,
         },
     };
-    match with_scratch(|scratch| image.inspect_with(&options.limits, &detail, scratch)) {
+    let mut code_digests = Vec::new();
+    let mut text_digest = None;
+    let mut hash = |content: Content<'_>| match content {
+        _ if !options.digests => {}
+        Content::Code { bytes, .. } => code_digests.push(Digest::of(bytes)),
+        Content::Ptx(text) => text_digest = Some(Digest::of(text)),
+    };
+    match with_scratch(|scratch| image.inspect_with(&options.limits, &detail, scratch, &mut hash)) {
         Ok(inspection) => {
             row.arch = Some(inspection.arch);
             row.arch_certain = !inspection.arch_evidence.plain_or_family;
@@ -387,6 +414,21 @@ fn inspect(image: &Image<'_>, naming: Naming<'_>, options: &Options) -> (ImageRe
                 Some(ptx) => ptx.entries.len() as u64,
                 None => inspection.kernels.iter().filter(|kernel| kernel.is_entry).count() as u64,
             });
+            row.digest = text_digest;
+            if let Some(ptx) = &inspection.ptx {
+                row.ptx_isa = Some(PtxIsa::new(ptx.version.0, ptx.version.1));
+            }
+            if options.entries {
+                row.entries = match &inspection.ptx {
+                    Some(ptx) => ptx.entries.clone(),
+                    None => inspection
+                        .kernels
+                        .iter()
+                        .filter(|kernel| kernel.is_entry)
+                        .map(|kernel| kernel.name.clone())
+                        .collect(),
+                };
+            }
             row.ptx = inspection.ptx.map(|mut ptx| {
                 if !options.kernels {
                     ptx.entries = Vec::new();
@@ -397,12 +439,14 @@ fn inspect(image: &Image<'_>, naming: Naming<'_>, options: &Options) -> (ImageRe
             row.sass = inspection.sass;
             row.mnemonics_known = inspection.mnemonics_known;
             if options.kernels {
+                let mut digests = code_digests.into_iter();
                 row.kernels = inspection
                     .kernels
                     .into_iter()
                     .map(|kernel| KernelReport {
                         name: kernel.name,
                         is_entry: kernel.is_entry,
+                        digest: digests.next(),
                         code_bytes: kernel.code_bytes,
                         instructions: kernel.instructions,
                         sass: kernel.sass,

@@ -7,8 +7,10 @@
 )]
 
 pub mod audit;
+pub mod diff;
 mod format;
 mod progress;
+pub mod resolve;
 mod terminal;
 
 pub use format::Format;
@@ -28,6 +30,8 @@ pub struct Cli {
 #[derive(Debug, Subcommand)]
 enum Verb {
     Audit(audit::Args),
+    Diff(diff::Args),
+    Resolve(resolve::Args),
 }
 
 /// Runs one command line.
@@ -37,5 +41,7 @@ enum Verb {
 pub fn run(cli: &Cli) -> anyhow::Result<ExitStatus> {
     match &cli.verb {
         Verb::Audit(args) => audit::run(args),
+        Verb::Diff(args) => diff::run(args),
+        Verb::Resolve(args) => resolve::run(args),
     }
 }

@@ -35,6 +35,20 @@ pub enum SassDetail {
     Kernels,
 }
 
+/// A part of a decoded image.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Content<'a> {
+    /// A code section of a cubin, in the order of [`Inspection::kernels`].
+    Code {
+        /// The mangled name of the kernel or function.
+        name: &'a str,
+        /// Its instructions, padding included; in code to be linked before relocation.
+        bytes: &'a [u8],
+    },
+    /// The text of PTX, without the padding behind it.
+    Ptx(&'a [u8]),
+}
+
 /// What an image is found to be.
 #[derive(Clone, Debug)]
 pub struct Inspection {
@@ -112,20 +126,22 @@ impl Image<'_> {
     /// # Errors
     /// When the content cannot be decoded or read. Other images are not affected.
     pub fn inspect(&self, limits: &Limits, options: &InspectOptions) -> Result<Inspection, Error> {
-        self.inspect_with(limits, options, &mut Scratch::new())
+        self.inspect_with(limits, options, &mut Scratch::new(), &mut |_| {})
     }
 
-    /// Like [`Image::inspect`], in memory that is reused for the next image.
+    /// Like [`Image::inspect`], in memory that is reused for the next image; and shows `visit` the code of every kernel, or
+    /// the text of PTX, while the decoded image is at hand: to hash or to search it without decoding twice.
     ///
     /// # Errors
-    /// As those of [`Image::inspect`].
+    /// As those of [`Image::inspect`]. What was visited before an error is part of an image that cannot be read.
     pub fn inspect_with(
         &self,
         limits: &Limits,
         options: &InspectOptions,
         scratch: &mut Scratch,
+        visit: &mut dyn FnMut(Content<'_>),
     ) -> Result<Inspection, Error> {
-        let inspection = self.inspect_in(limits, *options, scratch);
+        let inspection = self.inspect_in(limits, *options, scratch, visit);
         scratch.trim();
         inspection
     }
@@ -135,14 +151,16 @@ impl Image<'_> {
         limits: &Limits,
         options: InspectOptions,
         scratch: &mut Scratch,
+        visit: &mut dyn FnMut(Content<'_>),
     ) -> Result<Inspection, Error> {
         match self.kind {
             ImageKind::Cubin => {
                 let content = self.decode_with(limits, scratch)?;
-                self.inspect_cubin(self.view_of(content), limits, options)
+                self.inspect_cubin(self.view_of(content), limits, options, visit)
             }
             ImageKind::Ptx => {
                 let content = self.decode_with(limits, scratch)?;
+                visit(Content::Ptx(content));
                 self.inspect_ptx(&self.view_of(content))
             }
             ImageKind::LtoIr | ImageKind::Unknown(_) => {
@@ -216,6 +234,7 @@ impl Image<'_> {
         view: View<'_>,
         limits: &Limits,
         options: InspectOptions,
+        visit: &mut dyn FnMut(Content<'_>),
     ) -> Result<Inspection, Error> {
         let size = view.len();
         let cubin = Cubin::parse_view(view)?;
@@ -243,7 +262,7 @@ impl Image<'_> {
         inspection.tools = notes.into_iter().map(|note| note.tool).collect();
         self.judge_arch(&mut inspection, content, note, cubin.view());
         inspection.relocatable = self.relocatable || cubin.is_relocatable();
-        count_kernels(&cubin, &mut inspection, limits, options)?;
+        count_kernels(&cubin, &mut inspection, limits, options, visit)?;
         Ok(inspection)
     }
 
@@ -315,6 +334,7 @@ fn count_kernels(
     inspection: &mut Inspection,
     limits: &Limits,
     options: InspectOptions,
+    visit: &mut dyn FnMut(Content<'_>),
 ) -> Result<(), Error> {
     let arch = inspection.arch;
     let countable = sass::is_countable(arch);
@@ -358,6 +378,10 @@ fn count_kernels(
             }
             None => Histogram::default(),
         };
+        visit(Content::Code {
+            name,
+            bytes: code.bytes(),
+        });
         total += instructions.unwrap_or(0);
         code_bytes += code.len();
         inspection.kernels.push(Kernel {

@@ -32,7 +32,7 @@ pub use blockgate_findings::Severity;
 pub use cubin::{CodeSection, ConstantBank, Cubin, CudaNote, ModuleResources, Resources, Spills, Tool};
 pub use error::{Defect, Error, Place};
 pub use image::{Compression, Container, Image, ImageKind};
-pub use inspect::{ArchEvidence, InspectOptions, Inspection, Kernel, SassDetail};
+pub use inspect::{ArchEvidence, Content, InspectOptions, Inspection, Kernel, SassDetail};
 pub use limits::Limits;
 pub use ptx::PtxFacts;
 pub use rules::{DEFECT_RULES, DefectRule};
