@@ -14,9 +14,9 @@ use crate::terminal;
 
 /// Say what files hold for GPUs: cubins, PTX targets, instruction counts.
 ///
-/// Reads objects, executables and shared libraries (ELF, PE/COFF, Mach-O), archives (GNU, BSD, thin, Windows), universal files, fat binaries, cubins and PTX,
-/// without any NVIDIA tool. Exit status: 0 clean, 1 a finding of severity error or a failed expectation, 2 usage,
-/// 3 something could not be read or checked.
+/// Reads objects, executables and shared libraries (ELF, PE/COFF, Mach-O), archives (GNU, BSD, thin, Windows),
+/// universal files, fat binaries, cubins and PTX, without any NVIDIA tool. Exit status: 0 clean, 1 a finding of
+/// severity error or a failed expectation, 2 usage, 3 something could not be read or checked.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// Files to audit.
