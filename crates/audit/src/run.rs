@@ -8,6 +8,7 @@ use blockgate_arch::ptx_isa::PtxIsa;
 use blockgate_expect::{Expectation, Pattern, Subject};
 use blockgate_fatbin::{
     Artifact, Content, Defect, DeviceCode, Image, ImageKind, InspectOptions, Limits, SassDetail,
+    is_device_section,
 };
 use blockgate_findings::{ArtifactPlace, Finding, Location, Severity};
 use rayon::prelude::*;
@@ -502,14 +503,18 @@ fn search_ptx(image: &Image<'_>, options: &Options, row: &mut ImageReport, defec
     }
 }
 
-/// A linked object that still holds the images it was linked from would count every kernel twice.
+/// A linked object that still holds the images it was linked from would count every kernel twice. Relocatable images among
+/// its other data are for links that it makes itself when it runs.
 fn leave_out_prelinked(images: &mut [ImageReport]) {
     let linked: BTreeSet<Option<Arc<str>>> = images
         .iter()
         .filter(|image| !image.relocatable && image.is_cubin())
         .map(|image| image.member.clone())
         .collect();
-    for image in images.iter_mut().filter(|image| image.relocatable) {
+    let is_input = |image: &&mut ImageReport| {
+        image.relocatable && image.section.as_deref().is_none_or(is_device_section)
+    };
+    for image in images.iter_mut().filter(is_input) {
         image.counted = !linked.contains(&image.member);
     }
 }

@@ -14,10 +14,11 @@ use crate::terminal;
 
 /// Say what files hold for GPUs: cubins, PTX targets, instruction counts.
 ///
-/// Reads ELF objects, executables and shared objects, archives (GNU, BSD, thin), fat binaries, cubins and PTX; all of
-/// those in wheels, zips, tars, conda and Debian packages and folders, in gzip, xz, zstd and bzip2, and in each other,
-/// without any NVIDIA tool and without unpacking anything to disk. What a file is, its content says and not its name. Exit status: 0 clean, 1 a finding of severity error or a failed expectation, 2 usage,
-/// 3 something could not be read or checked.
+/// Reads objects, executables and shared libraries (ELF, PE/COFF, Mach-O), archives (GNU, BSD, thin, Windows), universal
+/// files, fat binaries, cubins and PTX; all of those in wheels, zips, tars, conda and Debian packages and folders, in gzip,
+/// xz, zstd and bzip2, and in each other, without any NVIDIA tool and without unpacking anything to disk. What a file is, its
+/// content says and not its name. Exit status: 0 clean, 1 a finding of severity error or a failed expectation, 2 usage, 3
+/// something could not be read or checked.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// Files, packages or folders to audit; `-` is standard input.

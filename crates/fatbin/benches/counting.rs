@@ -90,7 +90,8 @@ fn inspect(artifact: &Artifact<'_>, limits: &Limits, sass: SassDetail) -> BTreeM
     let mut totals: BTreeMap<String, Total> = BTreeMap::new();
     let mut scratch = Scratch::new();
     for image in &artifact.images {
-        let Ok(inspection) = image.inspect_with(limits, &InspectOptions { sass }, &mut scratch, &mut |_| {}) else {
+        let Ok(inspection) = image.inspect_with(limits, &InspectOptions { sass }, &mut scratch, &mut |_| {})
+        else {
             continue;
         };
         let name = match image.kind {

@@ -1,6 +1,6 @@
 //! Zero-copy reader of CUDA fat binaries, cubins and PTX.
 //!
-//! [`read`] walks a file (ELF host file, archive, raw fat binary, cubin or PTX) and lists its images from their
+//! [`read`] walks a file (ELF, PE, COFF or Mach-O host file, archive, raw fat binary, cubin or PTX) and lists its images from their
 //! headers alone. [`Image::inspect`] decompresses one image and says for which architecture it is, by which
 //! evidence, which kernels it has and which instructions they are made of. Images are independent of each other.
 //!
@@ -31,6 +31,7 @@ pub use artifact::{Artifact, DeviceCode, ExternalMember, FileFormat, Member, rea
 pub use blockgate_findings::Severity;
 pub use cubin::{CodeSection, ConstantBank, Cubin, CudaNote, ModuleResources, Resources, Spills, Tool};
 pub use error::{Defect, Error, Place};
+pub use host::is_device_section;
 pub use image::{Compression, Container, Image, ImageKind};
 pub use inspect::{ArchEvidence, Content, InspectOptions, Inspection, Kernel, SassDetail};
 pub use limits::Limits;

@@ -80,5 +80,5 @@ fn references(elf: &Elf<'_>) -> Option<Evidence> {
             .ok()?
             .map(|place| (place, "the function")),
     };
-    found.map(|((place, name), what)| Evidence::reference(place, what, &name))
+    found.map(|((place, name), what)| Evidence::reference(place, what, name))
 }

@@ -62,6 +62,12 @@ const SECTION_ROWS: [(&str, Holds); 10] = [
     (".llvm.offloading", Holds::Unread("LLVM's offload packaging")),
 ];
 
+/// Whether sections of this name are made for device code. In others it lies among other data, where it is something
+/// that the program loads by its own means.
+pub fn is_device_section(name: &str) -> bool {
+    matches!(named(name.as_bytes()), Some(Holds::Linked | Holds::PreLink))
+}
+
 /// What a section of this name holds, whatever type it claims to have.
 pub(crate) fn named(name: &[u8]) -> Option<Holds> {
     SECTION_ROWS
@@ -226,7 +232,7 @@ fn read_sections<'a>(reader: &mut Reader<'a, '_>, sections: &[Section<'a>]) {
     if let Some(data) = first_wrapper.filter(|_| regions < wrappers) {
         let expected = format!("{wrappers} regions, which the program registers");
         let found = format!("{regions}");
-        reader.defect(data.defect(0, "missing-regions", Severity::Warning, expected, found));
+        reader.defect(data.defect(0, "missing-regions", Severity::Error, expected, found));
     }
 }
 

@@ -11,7 +11,7 @@ use crate::names::Names;
 use crate::view::{View, first_bytes};
 
 /// Where a program for DOS, as which each of these files starts, says where the PE header is.
-const PE_OFFSET_AT: u64 = 0x3c;
+const PE_OFFSET_AT: usize = 0x3c;
 
 /// Whether `bytes` start like a program for DOS and have a PE header where that says.
 pub(super) fn recognise(bytes: &[u8]) -> bool {
@@ -19,7 +19,7 @@ pub(super) fn recognise(bytes: &[u8]) -> bool {
 }
 
 fn pe_header_at(bytes: &[u8]) -> Option<usize> {
-    let at = u32::from_le_bytes(*bytes.get(PE_OFFSET_AT as usize..)?.first_chunk()?) as usize;
+    let at = u32::from_le_bytes(*bytes.get(PE_OFFSET_AT..)?.first_chunk()?) as usize;
     bytes.get(at..)?.starts_with(b"PE\0\0").then_some(at)
 }
 
@@ -32,7 +32,7 @@ pub(super) fn read<'a>(view: &View<'a>) -> Result<HostFile<'a>, Error> {
     const DLL: u16 = 0x2000;
     let at = pe_header_at(view.bytes()).ok_or_else(|| {
         let found = first_bytes(view.bytes());
-        view.error(PE_OFFSET_AT, "the offset of a PE header", found)
+        view.error(PE_OFFSET_AT as u64, "the offset of a PE header", found)
     })? as u64;
     let header_at = at + SIGNATURE_BYTES;
     let header: &[u8; 20] = view.array_at(header_at, "a COFF header")?;

@@ -292,12 +292,17 @@ fn entry(entries: &View<'_>, at: u64) -> Result<(u64, Option<u64>), Error> {
     };
     let payload_at = at + header_bytes;
     let payload = entries.range(at, payload_at, header.payload_bytes, "a payload")?;
-    let (fits, expected) = if header.flags & flag::ZSTD != 0 {
-        (payload.bytes().starts_with(&ZSTD_START), "a zstd frame")
-    } else if header.flags & (flag::LZ4 | flag::SCRAMBLED) != 0 || header.image_kind() != ImageKind::Ptx {
+    // What is scrambled, as LTO-IR is whether or not its flags say so, can't be told from noise.
+    let is_opaque =
+        header.image_kind() == ImageKind::LtoIr || header.flags & (flag::SCRAMBLED | flag::LZ4) != 0;
+    let (fits, expected) = if is_opaque {
         (true, "")
-    } else {
+    } else if header.flags & flag::ZSTD != 0 {
+        (payload.bytes().starts_with(&ZSTD_START), "a zstd frame")
+    } else if header.image_kind() == ImageKind::Ptx {
         (ptx::looks_like_ptx(payload.bytes()), "PTX text")
+    } else {
+        (true, "")
     };
     if !fits {
         return Err(payload.error(0, expected, first_bytes(payload.bytes())));

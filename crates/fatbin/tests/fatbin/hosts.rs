@@ -26,7 +26,7 @@ const DEVICE_SECTIONS: [&str; 6] = [
 ];
 
 /// What each state looks like, and the file that shows it.
-const STATES: [(&str, DeviceCode); 16] = [
+const STATES: [(&str, DeviceCode); 17] = [
     ("windows/kernels.dll", DeviceCode::Present),
     ("windows/run-time.dll", DeviceCode::NvrtcOnly),
     ("windows/run-time.obj", DeviceCode::NvrtcOnly),
@@ -41,6 +41,7 @@ const STATES: [(&str, DeviceCode); 16] = [
     ("odd/source.so", DeviceCode::None),
     ("odd/libnvrtc.so", DeviceCode::None),
     ("odd/offloading.o", DeviceCode::Unreadable),
+    ("odd/missing-region.o", DeviceCode::PtxOnly),
     ("odd/elf32.o", DeviceCode::PtxOnly),
     ("toolkits/p_lto.o", DeviceCode::LtoOnly),
     ("hosts/without-device-code.o", DeviceCode::None),

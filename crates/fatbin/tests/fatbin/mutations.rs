@@ -23,6 +23,10 @@ pub(crate) fn trials() -> Result<Vec<Trial>, Failed> {
         refused(&overlapping_sections(), "sections that do not overlap")
     }));
     trials.push(Trial::test("hostile/one-name-for-all-sections", names_are_capped));
+    trials.push(Trial::test("hostile/overlapping-coff-sections", || {
+        refused(&coff_object(&[0; 1000], 1000), "sections that do not overlap")
+    }));
+    trials.push(Trial::test("hostile/regions-in-regions", search_is_capped));
     Ok(trials)
 }
 
@@ -99,6 +103,59 @@ fn overlapping_sections() -> Vec<u8> {
         file.extend([0; 24]);
     }
     file
+}
+
+/// A COFF object with `sections` sections of data, each of which is `data`.
+fn coff_object(data: &[u8], sections: u16) -> Vec<u8> {
+    let bytes = u32::try_from(data.len()).unwrap_or(u32::MAX);
+    const HEADER_BYTES: u32 = 20;
+    const ROW_BYTES: u32 = 40;
+    let mut file = vec![0x64, 0x86];
+    file.extend(sections.to_le_bytes());
+    file.resize(HEADER_BYTES as usize, 0);
+    let at = HEADER_BYTES + ROW_BYTES * u32::from(sections);
+    for _ in 0..sections {
+        file.extend(b".data\0\0\0");
+        file.extend([0; 8]);
+        file.extend(bytes.to_le_bytes());
+        file.extend(at.to_le_bytes());
+        file.extend([0; 12]);
+        // Initialized data that can be read.
+        file.extend(0x4000_0040_u32.to_le_bytes());
+    }
+    file.extend(data);
+    file
+}
+
+/// Entries without payload, in each of which a region starts that has all that follow: looking at each of them whole would
+/// take time in the square of their number. At the end nothing is an entry, so that none of the regions holds up.
+fn regions_in_regions(count: usize) -> Vec<u8> {
+    let mut data = Vec::new();
+    for index in 0..count {
+        data.extend([8, 0, 1, 1, 64, 0, 0, 0]);
+        data.extend([0; 20]);
+        data.extend(90_u32.to_le_bytes());
+        data.extend([0; 16]);
+        data.extend([0x50, 0xed, 0x55, 0xba, 1, 0, 16, 0]);
+        data.extend(((count - index) as u64 * 64).to_le_bytes());
+    }
+    data.extend([0xff; 64]);
+    data
+}
+
+fn search_is_capped() -> Result<(), Failed> {
+    let bytes = coff_object(&regions_in_regions(100_000), 1);
+    let start = std::time::Instant::now();
+    let artifact = read(&bytes, &Limits::default())?;
+    let rules: Vec<_> = artifact.defects.iter().map(|defect| defect.rule).collect();
+    if rules != ["limit-search", "near-miss"] || !artifact.images.is_empty() {
+        return Err(format!("{} images, {rules:?}", artifact.images.len()).into());
+    }
+    // Without the cap it would be five thousand million headers, and minutes.
+    if start.elapsed() > std::time::Duration::from_secs(10) {
+        return Err(format!("it took {:?}", start.elapsed()).into());
+    }
+    Ok(())
 }
 
 fn refused(bytes: &[u8], expected: &str) -> Result<(), Failed> {
