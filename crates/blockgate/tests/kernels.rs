@@ -2,7 +2,8 @@
 
 #![allow(
     clippy::disallowed_methods,
-    reason = "tests start the program and read its inputs"
+    clippy::unwrap_used,
+    reason = "the tests run a program on files"
 )]
 
 use std::path::{Path, PathBuf};

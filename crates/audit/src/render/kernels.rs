@@ -120,7 +120,7 @@ fn write_kernel(out: &mut dyn Write, kernel: &KernelReport, options: &HumanOptio
                 .and_then(|all| all.spills)
                 .map(|spills| spills.store_bytes + spills.shared_store_bytes),
         ),
-        known(resources.map(|all| all.constants.iter().map(|bank| bank.bytes).sum())),
+        known(resources.map(constant_bytes)),
     ];
     write!(out, " ")?;
     let mut columns = 1;
@@ -149,6 +149,12 @@ fn write_kernel(out: &mut dyn Write, kernel: &KernelReport, options: &HumanOptio
 fn local_bytes(resources: &Resources) -> Option<u64> {
     let stack = resources.stack_bytes.or(resources.frame_bytes)?;
     Some(u64::from(stack).saturating_add(resources.local_bytes))
+}
+
+/// Sizes are whatever section headers say, so that their sum could be too large.
+fn constant_bytes(resources: &Resources) -> u64 {
+    let banks = resources.constants.iter().map(|bank| bank.bytes);
+    banks.fold(0, u64::saturating_add)
 }
 
 /// A name that starts behind `columns` others, cut where the line would be too wide.
