@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 use blockgate::Format;
 use blockgate_audit::Options;
-use blockgate_audit::render::{self, HumanOptions, Mnemonics};
+use blockgate_audit::render::{self, HtmlOptions, HumanOptions, Mnemonics};
 use blockgate_expect::Expectation;
 use blockgate_findings::ExitStatus;
 use blockgate_toolkit::Package;
@@ -99,9 +99,14 @@ pub(crate) fn run(args: &Args, context: &Context) -> anyhow::Result<ExitStatus> 
             mnemonics: mnemonics.clone(),
             ..HumanOptions::default()
         };
+        let html = HtmlOptions {
+            mnemonics: mnemonics.clone(),
+            strict: false,
+        };
         print(|out| match args.format {
             Format::Json => render::json(out, &report, &mnemonics),
             Format::Human => render::human(out, &report, &human),
+            Format::Html => render::html(out, &report, &html),
         })?;
         status = status.and(report.status(false));
     }

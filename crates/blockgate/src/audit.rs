@@ -3,9 +3,10 @@
 use std::path::PathBuf;
 
 use blockgate_audit::Options;
-use blockgate_audit::render::{self, HumanOptions, Mnemonics};
+use blockgate_audit::render::{self, HtmlOptions, HumanOptions, Mnemonics};
 use blockgate_expect::Expectation;
 use blockgate_findings::ExitStatus;
+use blockgate_findings::render::Palette;
 use regex::Regex;
 
 use crate::Format;
@@ -48,9 +49,13 @@ pub struct Args {
     #[arg(long, conflicts_with_all = ["expect", "sass", "sass_histogram", "kernels"])]
     list_only: bool,
 
-    /// How to print the report; JSON is schema `blockgate.audit/1`.
+    /// How to print the report; JSON is schema `blockgate.audit/1`, HTML one page that loads nothing.
     #[arg(long, value_enum, default_value_t = Format::Human)]
     format: Format,
+
+    /// Write the report to this file, whole or not at all, and not to standard output.
+    #[arg(long, short, value_name = "FILE")]
+    output: Option<PathBuf>,
 
     /// Treat warnings as errors.
     #[arg(long)]
@@ -61,10 +66,10 @@ pub struct Args {
     quiet: bool,
 }
 
-/// Audits the files and prints the report to standard output.
+/// Audits the files and prints the report.
 ///
 /// # Errors
-/// When standard output cannot be written.
+/// When standard output, or the file that was asked for, cannot be written.
 pub fn run(args: &Args) -> anyhow::Result<ExitStatus> {
     let options = Options {
         list_only: args.list_only,
@@ -83,11 +88,19 @@ pub fn run(args: &Args) -> anyhow::Result<ExitStatus> {
         mnemonics: mnemonics.clone(),
         list_only: args.list_only,
         kernels: args.kernels,
-        palette: terminal::palette(),
+        palette: match args.output {
+            Some(_) => Palette::Plain,
+            None => terminal::palette(),
+        },
     };
-    terminal::print(|out| match args.format {
+    let html = HtmlOptions {
+        mnemonics: mnemonics.clone(),
+        strict: args.strict,
+    };
+    terminal::print_to(args.output.as_deref(), |out| match args.format {
         Format::Json => render::json(out, &report, &mnemonics),
         Format::Human => render::human(out, &report, &human),
+        Format::Html => render::html(out, &report, &html),
     })?;
     Ok(report.status(args.strict))
 }

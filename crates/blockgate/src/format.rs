@@ -9,4 +9,6 @@ pub enum Format {
     Human,
     /// One JSON document of a versioned schema.
     Json,
+    /// One self-contained page for a browser.
+    Html,
 }
