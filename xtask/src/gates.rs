@@ -3,7 +3,6 @@
 mod observe;
 mod render;
 
-use blockgate::Format;
 use blockgate_arch::toolkits::check_known;
 use blockgate_arch::{Arch, ToolkitRequirement};
 use blockgate_findings::ExitStatus;
@@ -11,7 +10,7 @@ use blockgate_findings::ExitStatus;
 use crate::compile::{Compiler, in_parallel};
 use crate::context::Context;
 use crate::jobs::Jobs;
-use crate::output::print;
+use crate::output::{Format, print};
 
 use self::observe::{Markers, Report, Row};
 

@@ -3,6 +3,16 @@
 use std::io::{self, Write};
 
 use anyhow::Context as _;
+use clap::ValueEnum;
+
+/// How a task prints what it found out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Format {
+    /// A table.
+    Human,
+    /// One JSON document of a versioned schema.
+    Json,
+}
 
 /// The widest table that is printed, in columns.
 pub(crate) const MAX_WIDTH_COLUMNS: u16 = 100;

@@ -4,16 +4,15 @@
 
 use std::path::PathBuf;
 
-use blockgate::Format;
 use blockgate_audit::Options;
-use blockgate_audit::render::{self, HtmlOptions, HumanOptions, Mnemonics};
+use blockgate_audit::render::{self, HumanOptions, Mnemonics};
 use blockgate_expect::Expectation;
 use blockgate_findings::ExitStatus;
 use blockgate_toolkit::Package;
 use regex::Regex;
 
 use crate::context::Context;
-use crate::output::print;
+use crate::output::{Format, print};
 use crate::toolkit::{provisioner, unreadable};
 
 /// A released file and what it is known to hold.
@@ -99,14 +98,9 @@ pub(crate) fn run(args: &Args, context: &Context) -> anyhow::Result<ExitStatus> 
             mnemonics: mnemonics.clone(),
             ..HumanOptions::default()
         };
-        let html = HtmlOptions {
-            mnemonics: mnemonics.clone(),
-            strict: false,
-        };
         print(|out| match args.format {
             Format::Json => render::json(out, &report, &mnemonics),
             Format::Human => render::human(out, &report, &human),
-            Format::Html => render::html(out, &report, &html),
         })?;
         status = status.and(report.status(false));
     }

@@ -14,18 +14,6 @@ function labelKey(label) {
 }
 const hueOf = (image) => `hue-${labels.indexOf(archLabel(image)) % 8}`;
 
-showTheme();
-showSummary();
-showExpectations();
-showFindings();
-showCensus();
-showBytes();
-showImages();
-showKernels();
-showMembers();
-showSections();
-document.documentElement.dataset.ready = "";
-
 function fill(id, ...content) {
   const section = document.getElementById(id);
   section.hidden = false;
@@ -228,7 +216,8 @@ function showBytes() {
   const input = { key: (image) => image.input };
   const file = { key: (image) => image.file ?? image.input };
   const member = { key: (image) => image.member ?? image.file ?? image.input };
-  const region = { key: (image) => `${image.section ?? "region"} ${image.region ?? 0}` };
+  const sections = new Set(images.map((image) => image.section)).size > 1;
+  const region = { key: (image) => `${sections ? `${image.section ?? "no section"}, ` : ""}region ${image.region ?? 0}` };
   const single = { key: (image) => `image at 0x${(image.offset ?? 0).toString(16)}`, hue: hueOf };
   const orders = [
     { label: "Architecture", tree: byteTree(whole, [arch, input, file, member, region, single]) },
@@ -285,6 +274,31 @@ function showImages() {
 /** Labels and types of the columns that kernels have; a column that is not here is shown under its own name. */
 const KERNEL_COLUMNS = new Map([["code_size", ["Code", "bytes"]], ["instructions", ["Instructions", "count"]]]);
 
+/** Instructions by mnemonic, as far as they were asked for: one column per architecture. */
+function showMnemonics() {
+  const rows = new Map();
+  const archs = new Set();
+  for (const input of inputs) {
+    for (const [arch, counts] of Object.entries(input.totals?.sass ?? {})) {
+      for (const [mnemonic, total] of Object.entries(counts)) {
+        archs.add(arch);
+        if (!rows.has(mnemonic)) rows.set(mnemonic, { mnemonic, totals: new Map() });
+        const totals = rows.get(mnemonic).totals;
+        totals.set(arch, (totals.get(arch) ?? 0) + total);
+      }
+    }
+  }
+  if (rows.size === 0) return;
+  fill("mnemonics", dataTable({
+    id: "mnemonics-data", caption: "Instructions by mnemonic", noun: "mnemonic", rows: [...rows.values()], words: (row) => row.mnemonic,
+    columns: [
+      { key: "mnemonic", label: "Mnemonic", type: "text", always: true, value: (row) => row.mnemonic },
+      ...[...archs].sort((one, other) => archKey(one) - archKey(other)).map((arch) => (
+        { key: `in-${arch}`, label: arch, type: "count", value: (row) => row.totals.get(arch) ?? 0 })),
+    ],
+  }));
+}
+
 function showKernels() {
   const table = report.page?.kernels;
   if (!table || table.rows.length === 0) return;
@@ -295,7 +309,7 @@ function showKernels() {
     const size = /_(size|bytes)$/.test(key);
     const words = key.replace(/_(size|bytes)$/, "").replaceAll("_", " ");
     const [label, type] = KERNEL_COLUMNS.get(key) ?? [words.charAt(0).toUpperCase() + words.slice(1), size ? "bytes" : "count"];
-    const numeric = table.rows.every((row) => row[at + 2] === null || typeof row[at + 2] === "number");
+    const numeric = table.rows.every((row) => row[at + 2] == null || typeof row[at + 2] === "number");
     return { key, label, type: numeric ? type : "text", value: (row) => row[at + 2] };
   });
   fill("kernels", dataTable({
@@ -328,3 +342,16 @@ function showMembers() {
     ],
   }));
 }
+
+showTheme();
+showSummary();
+showExpectations();
+showFindings();
+showCensus();
+showBytes();
+showImages();
+showMnemonics();
+showKernels();
+showMembers();
+showSections();
+document.documentElement.dataset.ready = "";

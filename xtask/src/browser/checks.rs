@@ -1,0 +1,737 @@
+//! What must hold of the page in a browser. Each check opens what it needs, so that none depends on another.
+
+use std::time::{Duration, Instant};
+
+use anyhow::{Context as _, ensure};
+use serde_json::{Value, json};
+
+use super::devtools::Tab;
+use super::pages::{HOSTILE_NAMES, MANY_IMAGES, Page, Pages};
+use super::probes::{self, CELLS, CONTRAST, FOCUSED_CELL, TRAIL, column, fact};
+
+/// A check by name.
+pub(super) struct Check {
+    pub(super) name: &'static str,
+    pub(super) run: fn(&mut Tab, &Pages) -> anyhow::Result<()>,
+}
+
+pub(super) const CHECKS: &[Check] = &[
+    Check {
+        name: "totals on the page are those of the JSON report",
+        run: totals,
+    },
+    Check {
+        name: "verdict, expectations and findings are those of the JSON report",
+        run: verdict,
+    },
+    Check {
+        name: "a header sorts by mouse and by keyboard",
+        run: sorting,
+    },
+    Check {
+        name: "filter box and menus count rows",
+        run: filtering,
+    },
+    Check {
+        name: "kernels are all there, sortable",
+        run: kernels,
+    },
+    Check {
+        name: "areas of the treemap are in proportion to bytes",
+        run: areas,
+    },
+    Check {
+        name: "the treemap opens and closes by keyboard",
+        run: zooming,
+    },
+    Check {
+        name: "nothing is loaded, no policy is broken, the console is silent",
+        run: silence,
+    },
+    Check {
+        name: "a page that breaks its policy is noticed",
+        run: noise,
+    },
+    Check {
+        name: "hostile names stay text",
+        run: hostile_names,
+    },
+    Check {
+        name: "text has a contrast of 4.5 in both schemes, chosen by the system or by hand",
+        run: contrast,
+    },
+    Check {
+        name: "pale text is noticed",
+        run: pale_text,
+    },
+    Check {
+        name: "nothing sticks out at 360, 768 and 1920 pixels",
+        run: widths,
+    },
+    Check {
+        name: "everything that takes the focus has a name, and landmarks are there",
+        run: accessibility,
+    },
+    Check {
+        name: "20,000 images: pages of rows, soon there",
+        run: many_images,
+    },
+    Check {
+        name: "on paper the controls are gone and the rows are there",
+        run: printing,
+    },
+];
+
+const IMAGES: &str = "#images-data-table";
+
+/// Opens a page at the size of a desktop window and waits until its script is through.
+fn open(tab: &mut Tab, page: &Page) -> anyhow::Result<()> {
+    tab.prefer("light", "screen")?;
+    tab.resize(1280, 900)?;
+    tab.open(&page.url)?;
+    let ready: bool = tab.eval("'ready' in document.documentElement.dataset")?;
+    ensure!(
+        ready,
+        "the page's script has not come to its end: {}",
+        complaints(tab).join("; ")
+    );
+    Ok(())
+}
+
+fn images(report: &Value) -> Vec<&Value> {
+    report["inputs"]
+        .as_array()
+        .into_iter()
+        .flatten()
+        .flat_map(|input| input["images"].as_array().into_iter().flatten())
+        .collect()
+}
+
+/// The sum of a field over all images; one that is not known counts as nothing.
+fn sum(report: &Value, field: &str) -> u64 {
+    images(report)
+        .iter()
+        .filter_map(|image| image[field].as_u64())
+        .sum()
+}
+
+fn equal<T: PartialEq + std::fmt::Debug>(what: &str, found: &T, expected: &T) -> anyhow::Result<()> {
+    ensure!(
+        found == expected,
+        "{what}: expected {expected:?}, found {found:?}"
+    );
+    Ok(())
+}
+
+fn totals(tab: &mut Tab, pages: &Pages) -> anyhow::Result<()> {
+    for page in [&pages.full, &pages.plain] {
+        open(tab, page)?;
+        let report = &page.report;
+        let inputs = report["inputs"].as_array().context("the report has no inputs")?;
+        let of_inputs: u64 = inputs.iter().filter_map(|input| input["size"].as_u64()).sum();
+        equal("file size", &tab.eval(&fact("File size"))?, &of_inputs)?;
+        equal(
+            "stored bytes",
+            &tab.eval(&fact("Device code, stored"))?,
+            &sum(report, "stored_size"),
+        )?;
+        equal(
+            "images",
+            &tab.eval(&fact("Images"))?,
+            &(images(report).len() as u64),
+        )?;
+
+        // Each row of the census against the report's own totals, which were not summed by the page.
+        let table = "#census table";
+        let archs: Vec<String> = tab.eval(&column(table, "Architecture"))?;
+        let kinds: Vec<String> = tab.eval(&column(table, "Kind"))?;
+        let counts: Vec<u64> = tab.eval(&column(table, "Images"))?;
+        let instructions: Vec<Value> = tab.eval(&column(table, "Instructions"))?;
+        let of_rows: Vec<String> = if inputs.len() > 1 {
+            tab.eval(&column(table, "Input"))?
+        } else {
+            let path = inputs[0]["path"].as_str().unwrap_or_default();
+            vec![path.to_owned(); archs.len()]
+        };
+        let mut rows = 0;
+        for input in inputs {
+            for (kind, table) in [("cubin", "cubins"), ("ptx", "ptx"), ("lto-ir", "other")] {
+                for (arch, expected) in input["totals"][table].as_object().into_iter().flatten() {
+                    let at = (0..archs.len())
+                        .find(|at| {
+                            archs[*at] == *arch
+                                && kinds[*at] == kind
+                                && input["path"] == of_rows[*at].as_str()
+                        })
+                        .with_context(|| format!("no row for {arch} {kind} of {}", input["path"]))?;
+                    equal("images of a row", &Value::from(counts[at]), expected)?;
+                    if kind == "cubin" {
+                        let expected = &input["totals"]["instructions"][arch];
+                        equal("instructions of a row", &instructions[at], expected)?;
+                    }
+                    rows += 1;
+                }
+            }
+        }
+        equal("rows of the census", &archs.len(), &rows)?;
+        // What people read is what the table in a terminal says.
+        let shown: String = tab.eval("document.querySelector('#facts data').textContent")?;
+        equal(
+            "size in words",
+            &shown,
+            &blockgate_audit::render::bytes(of_inputs),
+        )?;
+    }
+    Ok(())
+}
+
+fn verdict(tab: &mut Tab, pages: &Pages) -> anyhow::Result<()> {
+    open(tab, &pages.plain)?;
+    let text: String = tab.eval("document.getElementById('verdict').textContent")?;
+    equal("verdict", &text, &"Pass the expectation holds".to_owned())?;
+
+    open(tab, &pages.full)?;
+    let report = &pages.full.report;
+    let word: String = tab.eval("document.querySelector('#verdict strong').textContent")?;
+    equal("verdict", &word, &"Not fully checked".to_owned())?;
+    let verdicts: Vec<String> = tab.eval(&column("#expectations table", "Verdict"))?;
+    let expressions: Vec<String> = tab.eval(&column("#expectations table", "Expectation"))?;
+    let expected = report["expectations"].as_array().context("no expectations")?;
+    equal("expectations", &verdicts.len(), &expected.len())?;
+    for ((word, expression), row) in verdicts.iter().zip(&expressions).zip(expected) {
+        let of_row = match row["holds"].as_bool() {
+            Some(true) => "holds",
+            Some(false) => "fails",
+            None => "not checked",
+        };
+        equal(
+            "expectation",
+            &(word.as_str(), expression.as_str()),
+            &(of_row, row["expr"].as_str().unwrap_or_default()),
+        )?;
+    }
+    let findings = report["findings"].as_array().context("no findings")?;
+    ensure!(!findings.is_empty(), "the fixture has no findings to look for");
+    let shown: Vec<[String; 3]> = tab.eval(
+        "[...document.querySelectorAll('.finding')].map((item) => [item.querySelector('.state').textContent, \
+         item.querySelector('code').textContent, item.children[1].textContent])",
+    )?;
+    let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+    let mut expected: Vec<[String; 3]> = findings
+        .iter()
+        .map(|finding| ["severity", "rule", "message"].map(|field| text(&finding[field])))
+        .collect();
+    let rank = |row: &[String; 3]| {
+        ["error", "warning", "info"]
+            .iter()
+            .position(|word| *word == row[0])
+    };
+    expected.sort_by_key(rank);
+    equal("findings", &shown, &expected)
+}
+
+fn sort_state(tab: &mut Tab, key: &str) -> anyhow::Result<String> {
+    tab.eval(&format!(
+        "document.querySelector(\"{IMAGES} th[data-key='{key}']\").getAttribute('aria-sort') ?? 'none'"
+    ))
+}
+
+fn sorting(tab: &mut Tab, pages: &Pages) -> anyhow::Result<()> {
+    open(tab, &pages.full)?;
+    let mut expected: Vec<u64> = images(&pages.full.report)
+        .iter()
+        .filter_map(|image| image["stored_size"].as_u64())
+        .collect();
+    let before: Vec<u64> = tab.eval(&column(IMAGES, "Stored"))?;
+    equal("rows in file order", &before, &expected)?;
+    expected.sort_unstable();
+    ensure!(before != expected, "the fixture is sorted already");
+    equal(
+        "state before",
+        &sort_state(tab, "stored_size")?,
+        &"none".to_owned(),
+    )?;
+
+    tab.click(&probes::header(IMAGES, "stored_size"))?;
+    equal(
+        "state after a click",
+        &sort_state(tab, "stored_size")?,
+        &"descending".to_owned(),
+    )?;
+    let mut rows: Vec<u64> = tab.eval(&column(IMAGES, "Stored"))?;
+    rows.reverse();
+    equal("rows after a click", &rows, &expected)?;
+
+    tab.press("Enter")?;
+    equal(
+        "state after Enter",
+        &sort_state(tab, "stored_size")?,
+        &"ascending".to_owned(),
+    )?;
+    equal(
+        "rows after Enter",
+        &tab.eval(&column(IMAGES, "Stored"))?,
+        &expected,
+    )?;
+
+    // Architectures sort by capability, not by spelling: sm_80 before sm_100f before sm_120a.
+    tab.click(&probes::header(IMAGES, "arch"))?;
+    let mut archs: Vec<String> = tab.eval(&column(IMAGES, "Architecture"))?;
+    archs.dedup();
+    let position = |arch: &str| archs.iter().position(|found| found == arch);
+    let order = [position("sm_80"), position("sm_100f"), position("sm_120a")];
+    ensure!(
+        order.is_sorted() && order[0].is_some(),
+        "architectures in the order {archs:?}"
+    );
+    equal(
+        "the other column's state",
+        &sort_state(tab, "stored_size")?,
+        &"none".to_owned(),
+    )
+}
+
+fn row_count(tab: &mut Tab) -> anyhow::Result<(usize, String)> {
+    tab.eval(&format!(
+        "[document.querySelectorAll('{IMAGES} tbody tr').length, document.getElementById('images-data-count').textContent]"
+    ))
+}
+
+fn filtering(tab: &mut Tab, pages: &Pages) -> anyhow::Result<()> {
+    open(tab, &pages.full)?;
+    let all = images(&pages.full.report);
+    let total = all.len();
+    equal("before", &row_count(tab)?, &(total, format!("{total} images")))?;
+
+    let of_arch = all.iter().filter(|image| image["arch"] == "sm_100f").count();
+    ensure!(
+        of_arch > 0 && of_arch < total,
+        "the fixture's filter tells nothing"
+    );
+    tab.click("#images-data-filter")?;
+    tab.type_text("SM_100F")?;
+    let counted = |number: usize| format!("{number} of {total} images");
+    equal("after typing", &row_count(tab)?, &(of_arch, counted(of_arch)))?;
+    tab.press("Escape")?;
+    equal(
+        "after Escape",
+        &row_count(tab)?,
+        &(total, format!("{total} images")),
+    )?;
+
+    // The second choice of the menu, after `All`, is the kind that comes first.
+    tab.eval::<bool>("(document.getElementById('images-data-select-1').focus(), true)")?;
+    tab.press("ArrowDown")?;
+    let of_kind = all.iter().filter(|image| image["kind"] == "cubin").count();
+    equal("after a choice", &row_count(tab)?, &(of_kind, counted(of_kind)))?;
+    let kinds: Vec<String> = tab.eval(&column(IMAGES, "Kind"))?;
+    ensure!(
+        kinds.iter().all(|kind| kind == "cubin"),
+        "rows of other kinds: {kinds:?}"
+    );
+
+    tab.click("#images-data-filter")?;
+    tab.type_text("no such image")?;
+    let text: String = tab.eval(&format!("document.querySelector('{IMAGES} tbody').textContent"))?;
+    equal("no match", &text, &"Nothing matches the filter.".to_owned())
+}
+
+fn kernels(tab: &mut Tab, pages: &Pages) -> anyhow::Result<()> {
+    open(tab, &pages.full)?;
+    let functions: Vec<&Value> = images(&pages.full.report)
+        .iter()
+        .flat_map(|image| image["functions"].as_array().into_iter().flatten())
+        .collect();
+    ensure!(functions.len() > 1, "the fixture has no kernels");
+    tab.click(&probes::header("#kernels-data-table", "code_size"))?;
+    let sizes: Vec<u64> = tab.eval(&column("#kernels-data-table", "Code"))?;
+    let mut expected: Vec<u64> = functions
+        .iter()
+        .filter_map(|function| function["code_size"].as_u64())
+        .collect();
+    expected.sort_unstable_by(|one, other| other.cmp(one));
+    equal("sizes of code", &sizes, &expected)?;
+    // Mnemonics that were asked for are columns.
+    let exits: Vec<u64> = tab.eval(&column("#kernels-data-table", "EXIT"))?;
+    let expected: u64 = functions
+        .iter()
+        .filter_map(|function| function["sass"]["EXIT"].as_u64())
+        .sum();
+    equal("counts of EXIT", &exits.iter().sum(), &expected)
+}
+
+/// Bytes, width, height.
+type Area = (f64, f64, f64);
+type Cell = (f64, f64, f64, Vec<Area>);
+
+/// Whether areas are in proportion to bytes. Boxes snap to 1/64 of a pixel.
+fn proportional(what: &str, areas: &[Area]) -> anyhow::Result<()> {
+    let bytes: f64 = areas.iter().map(|area| area.0).sum();
+    let space: f64 = areas.iter().map(|area| area.1 * area.2).sum();
+    for (size, width, height) in areas {
+        let expected = size / bytes * space;
+        let found = width * height;
+        let tolerance = expected * 0.01 + (width + height) / 32.0;
+        ensure!(
+            (found - expected).abs() <= tolerance,
+            "{what}: {size} bytes of {bytes} have {found} of {space} square pixels, expected {expected}"
+        );
+    }
+    Ok(())
+}
+
+#[allow(clippy::cast_precision_loss, reason = "sizes of fixtures are far below 2^53")]
+fn areas(tab: &mut Tab, pages: &Pages) -> anyhow::Result<()> {
+    for page in [&pages.full, &pages.plain] {
+        open(tab, page)?;
+        for (choice, field) in [("stored", "stored_size"), ("size", "size")] {
+            tab.click(&format!("label[for='treemap-metric-{choice}']"))?;
+            let cells: Vec<Cell> = tab.eval(CELLS)?;
+            ensure!(cells.len() > 1, "the treemap has {} cells", cells.len());
+            let total: f64 = cells.iter().map(|cell| cell.0).sum();
+            equal("bytes of all cells", &total, &(sum(&page.report, field) as f64))?;
+            let outer: Vec<Area> = cells.iter().map(|cell| (cell.0, cell.1, cell.2)).collect();
+            proportional("cells", &outer)?;
+            let [width, height]: [f64; 2] =
+                tab.eval("[document.getElementById('treemap').clientWidth, document.getElementById('treemap').clientHeight]")?;
+            let covered: f64 = outer.iter().map(|area| area.1 * area.2).sum();
+            ensure!(
+                (covered / (width * height) - 1.0).abs() < 0.005,
+                "the cells cover {covered} of {width} by {height}"
+            );
+            for (bytes, _, _, inside) in cells.iter().filter(|cell| !cell.3.is_empty()) {
+                equal(
+                    "bytes inside a cell",
+                    &inside.iter().map(|area| area.0).sum(),
+                    bytes,
+                )?;
+                proportional("inside a cell", inside)?;
+            }
+        }
+    }
+    Ok(())
+}
+
+fn zooming(tab: &mut Tab, pages: &Pages) -> anyhow::Result<()> {
+    open(tab, &pages.full)?;
+    // The tab key alone gets there.
+    let mut label = String::new();
+    for _ in 0..80 {
+        tab.press("Tab")?;
+        label = tab.eval(FOCUSED_CELL)?;
+        if !label.is_empty() {
+            break;
+        }
+    }
+    ensure!(!label.is_empty(), "80 presses of Tab do not reach the treemap");
+    ensure!(
+        label.contains(" bytes)") && label.contains(" % of all"),
+        "the cell says `{label}`"
+    );
+    let tip: bool = tab.eval("document.getElementById('treemap-tip').checkVisibility()")?;
+    ensure!(tip, "a cell with the focus shows no tip");
+
+    tab.press("End")?;
+    let last: String = tab.eval(FOCUSED_CELL)?;
+    tab.press("Home")?;
+    equal("Home", &tab.eval(FOCUSED_CELL)?, &label)?;
+    ensure!(last != label, "End stays where it was");
+    let moved = ["ArrowRight", "ArrowDown"]
+        .into_iter()
+        .try_fold(false, |moved, key| {
+            tab.press(key)?;
+            anyhow::Ok(moved || tab.eval::<String>(FOCUSED_CELL)? != label)
+        })?;
+    ensure!(moved, "no arrow key moves");
+
+    tab.press("Home")?;
+    let before: Vec<Cell> = tab.eval(CELLS)?;
+    tab.press("Enter")?;
+    let inside: Vec<Cell> = tab.eval(CELLS)?;
+    let trail: Vec<String> = tab.eval(TRAIL)?;
+    equal("steps", &trail.len(), &2)?;
+    ensure!(
+        label.starts_with(&trail[1]),
+        "{} was opened, not `{label}`",
+        trail[1]
+    );
+    equal(
+        "bytes inside",
+        &inside.iter().map(|cell| cell.0).sum(),
+        &before[0].0,
+    )?;
+    ensure!(
+        !tab.eval::<String>(FOCUSED_CELL)?.is_empty(),
+        "the focus is lost on opening"
+    );
+
+    for key in ["Escape", "Backspace"] {
+        tab.press(key)?;
+        equal(
+            "steps after going back",
+            &tab.eval::<Vec<String>>(TRAIL)?.len(),
+            &1,
+        )?;
+        equal("the focus after going back", &tab.eval(FOCUSED_CELL)?, &label)?;
+        tab.press("Enter")?;
+    }
+    Ok(())
+}
+
+/// Everything that the page asked for, said or broke, other than itself.
+fn complaints(tab: &Tab) -> Vec<String> {
+    let mut page = None;
+    let mut found = Vec::new();
+    for event in &tab.events {
+        let parameters = &event["params"];
+        match event["method"].as_str().unwrap_or_default() {
+            "Network.requestWillBeSent" => {
+                let url = parameters["request"]["url"].as_str().unwrap_or_default();
+                if page.is_none() {
+                    page = Some(url);
+                } else if !url.starts_with("data:") {
+                    found.push(format!("request of {url}"));
+                }
+            }
+            "Runtime.consoleAPICalled" => found.push(format!("console: {}", parameters["args"])),
+            "Runtime.exceptionThrown" => {
+                let details = &parameters["exceptionDetails"];
+                found.push(format!(
+                    "exception: {} {}",
+                    details["text"], details["exception"]["description"]
+                ));
+            }
+            "Log.entryAdded" => found.push(format!("log: {}", parameters["entry"]["text"])),
+            _ => {}
+        }
+    }
+    found
+}
+
+fn silence(tab: &mut Tab, pages: &Pages) -> anyhow::Result<()> {
+    for page in [&pages.full, &pages.plain, &pages.hostile, &pages.many] {
+        open(tab, page)?;
+        tab.resize(700, 900)?;
+        let requests = tab
+            .events
+            .iter()
+            .filter(|event| event["method"] == "Network.requestWillBeSent");
+        ensure!(requests.count() > 0, "not even the page's own request was seen");
+        let found = complaints(tab);
+        ensure!(found.is_empty(), "{}: {}", page.path.display(), found.join("; "));
+    }
+    Ok(())
+}
+
+/// The check above can fail, and the policy does what it is for.
+fn noise(tab: &mut Tab, pages: &Pages) -> anyhow::Result<()> {
+    open(tab, &pages.broken)?;
+    let found = complaints(tab).join("; ");
+    for expected in ["example.invalid", "inline script"] {
+        ensure!(found.contains(expected), "nothing about {expected} in: {found}");
+    }
+    let ran: bool = tab.eval("'hit' in window")?;
+    ensure!(!ran, "a script that the policy does not name ran");
+    Ok(())
+}
+
+fn hostile_names(tab: &mut Tab, pages: &Pages) -> anyhow::Result<()> {
+    open(tab, &pages.hostile)?;
+    let shown: Vec<String> = tab.eval(&column("#members-data-table", "Member"))?;
+    let expected: Vec<String> = HOSTILE_NAMES
+        .iter()
+        .map(|name| {
+            name.replace('\u{202e}', r"\u{202e}")
+                .replace('\u{2028}', r"\u{2028}")
+        })
+        .collect();
+    equal("names of members", &shown, &expected)?;
+    let heading: String = tab.eval("document.querySelector('h1').textContent")?;
+    ensure!(heading.ends_with("<b>hostile<b>.a"), "the heading is `{heading}`");
+    // Open every level of the treemap, where names are labels too.
+    tab.eval::<bool>("(document.querySelector('#treemap > .cell').focus(), true)")?;
+    tab.press("Enter")?;
+    let [elements, scripts, hit]: [u64; 3] = tab.eval(
+        "[document.querySelectorAll('img, b, iframe, object, svg').length, document.scripts.length, Number('hit' in window)]",
+    )?;
+    equal(
+        "elements that names could have made",
+        &(elements, scripts, hit),
+        &(0, 2, 0),
+    )?;
+    let found = complaints(tab);
+    ensure!(found.is_empty(), "{}", found.join("; "));
+    Ok(())
+}
+
+fn lowest_contrast(tab: &mut Tab) -> anyhow::Result<(f64, String, u64)> {
+    tab.eval(CONTRAST)
+}
+
+fn contrast(tab: &mut Tab, pages: &Pages) -> anyhow::Result<()> {
+    open(tab, &pages.full)?;
+    tab.eval::<bool>("(document.querySelector('details').open = true)")?;
+    let mut backgrounds = Vec::new();
+    for (system, chosen) in [("light", ""), ("dark", ""), ("light", "dark"), ("dark", "light")] {
+        tab.prefer(system, "screen")?;
+        tab.eval::<bool>(&format!(
+            "(() => {{ const select = document.getElementById('theme'); select.value = '{chosen}'; \
+             return select.dispatchEvent(new Event('change')); }})()"
+        ))?;
+        let (ratio, text, checked) = lowest_contrast(tab)?;
+        ensure!(checked > 20, "only {checked} kinds of text were looked at");
+        ensure!(
+            ratio >= 4.5,
+            "system {system}, chosen `{chosen}`: `{text}` has a contrast of {ratio:.2}"
+        );
+        backgrounds.push(tab.eval::<String>("getComputedStyle(document.body).backgroundColor")?);
+    }
+    tab.eval::<bool>("(localStorage.clear(), true)")?;
+    ensure!(
+        backgrounds[0] != backgrounds[1]
+            && backgrounds[1] == backgrounds[2]
+            && backgrounds[0] == backgrounds[3],
+        "backgrounds {backgrounds:?}"
+    );
+    Ok(())
+}
+
+fn pale_text(tab: &mut Tab, pages: &Pages) -> anyhow::Result<()> {
+    open(tab, &pages.broken)?;
+    let (ratio, text, _) = lowest_contrast(tab)?;
+    equal("the text of the lowest contrast", &text, &"pale".to_owned())?;
+    ensure!(ratio < 2.0, "its contrast is {ratio}");
+    Ok(())
+}
+
+fn widths(tab: &mut Tab, pages: &Pages) -> anyhow::Result<()> {
+    for page in [&pages.full, &pages.hostile] {
+        open(tab, page)?;
+        for width in [360, 768, 1920] {
+            tab.resize(width, 800)?;
+            let (needed, map): (f64, f64) =
+                tab.eval("[document.documentElement.scrollWidth, document.getElementById('treemap').getBoundingClientRect().right]")?;
+            ensure!(
+                needed <= f64::from(width) && map <= f64::from(width),
+                "{}: {needed} pixels at a width of {width}",
+                page.path.display()
+            );
+            let cells: Vec<Cell> = tab.eval(CELLS)?;
+            let outer: Vec<Area> = cells.iter().map(|cell| (cell.0, cell.1, cell.2)).collect();
+            proportional("cells after a change of width", &outer)?;
+        }
+    }
+    Ok(())
+}
+
+fn accessibility(tab: &mut Tab, pages: &Pages) -> anyhow::Result<()> {
+    open(tab, &pages.full)?;
+    let tree = tab.call("Accessibility.getFullAXTree", &json!({}))?;
+    let nodes = tree["nodes"]
+        .as_array()
+        .context("there is no accessibility tree")?;
+    let mut roles = Vec::new();
+    let mut nameless = Vec::new();
+    for node in nodes.iter().filter(|node| node["ignored"] != true) {
+        let role = node["role"]["value"].as_str().unwrap_or_default();
+        roles.push(role);
+        let takes_focus = node["properties"]
+            .as_array()
+            .into_iter()
+            .flatten()
+            .any(|property| property["name"] == "focusable" && property["value"]["value"] == true);
+        let name = node["name"]["value"].as_str().unwrap_or_default();
+        if takes_focus && role != "RootWebArea" && role != "main" && name.trim().is_empty() {
+            nameless.push(role);
+        }
+    }
+    ensure!(
+        nameless.is_empty(),
+        "these take the focus and have no name: {nameless:?}"
+    );
+    for expected in [
+        "main",
+        "navigation",
+        "contentinfo",
+        "banner",
+        "region",
+        "table",
+        "columnheader",
+        "rowheader",
+        "searchbox",
+    ] {
+        ensure!(roles.contains(&expected), "no {expected} is in the tree");
+    }
+    let headings: Vec<String> =
+        tab.eval("[...document.querySelectorAll('h1, h2, h3')].map((heading) => heading.tagName)")?;
+    ensure!(
+        headings.iter().filter(|tag| *tag == "H1").count() == 1 && headings[0] == "H1",
+        "headings {headings:?}"
+    );
+    let language: String = tab.eval("document.documentElement.lang")?;
+    equal("language", &language, &"en".to_owned())
+}
+
+/// What a person waits for without wondering, on a slow machine.
+const SOON: Duration = Duration::from_secs(10);
+
+fn many_images(tab: &mut Tab, pages: &Pages) -> anyhow::Result<()> {
+    let started = Instant::now();
+    open(tab, &pages.many)?;
+    let opened = started.elapsed();
+    let (rows, text) = row_count(tab)?;
+    equal("images", &text, &"20,000 images".to_owned())?;
+    ensure!(rows < 1000, "{rows} rows are in the page at once");
+    let started = Instant::now();
+    tab.click(&probes::header(IMAGES, "stored_size"))?;
+    let sizes: Vec<u64> = tab.eval(&column(IMAGES, "Stored"))?;
+    let sorted = started.elapsed();
+    let mut expected: Vec<u64> = (0..MANY_IMAGES as u64)
+        .map(|at| 1 + at * 7919 % 100_003)
+        .collect();
+    expected.sort_unstable_by(|one, other| other.cmp(one));
+    equal("the first page", &sizes, &expected[..rows].to_vec())?;
+    tab.eval::<bool>("([...document.querySelectorAll('#images .pages button')].find((button) => button.textContent === 'Next').click(), true)")?;
+    let sizes: Vec<u64> = tab.eval(&column(IMAGES, "Stored"))?;
+    equal("the second page", &sizes, &expected[rows..2 * rows].to_vec())?;
+    let started = Instant::now();
+    tab.click("#images-data-filter")?;
+    tab.type_text("part7.a/")?;
+    let (_, text) = row_count(tab)?;
+    let filtered = started.elapsed();
+    equal(
+        "filtered",
+        &text,
+        &format!("{} of 20,000 images", MANY_IMAGES / 40),
+    )?;
+    ensure!(
+        opened < SOON && sorted < SOON && filtered < SOON,
+        "opened in {opened:?}, sorted in {sorted:?}, filtered in {filtered:?}"
+    );
+    let cells: Vec<Cell> = tab.eval(CELLS)?;
+    ensure!(!cells.is_empty() && cells.len() < 1000, "{} cells", cells.len());
+    Ok(())
+}
+
+fn printing(tab: &mut Tab, pages: &Pages) -> anyhow::Result<()> {
+    open(tab, &pages.many)?;
+    // What a row is on paper is what it was when the browser asked for the printed page.
+    tab.eval::<bool>("(addEventListener('beforeprint', () => { window.printed = document.querySelectorAll('#images tbody tr').length; }), true)")?;
+    let answer = tab.call(
+        "Page.printToPDF",
+        &json!({ "printBackground": false, "pageRanges": "1" }),
+    )?;
+    let data = answer["data"].as_str().unwrap_or_default();
+    // `%PDF-` in base64.
+    ensure!(data.starts_with("JVBERi0"), "the printed page is no PDF");
+    let printed: usize = tab.eval("window.printed ?? 0")?;
+    equal("rows on paper", &printed, &2000)?;
+    let (rows, _) = row_count(tab)?;
+    ensure!(rows < 1000, "{rows} rows stay after printing");
+    tab.prefer("light", "print")?;
+    let shown: Vec<bool> = tab.eval(
+        "['.top', '#images .controls', '#images .pages', '#images table', '#treemap'].map((part) => \
+         document.querySelector(part).checkVisibility())",
+    )?;
+    equal("what is on paper", &shown, &vec![false, false, false, true, true])
+}
