@@ -161,7 +161,9 @@ fn totals(tab: &mut Tab, pages: &Pages) -> anyhow::Result<()> {
                         .find(|at| {
                             archs[*at] == *arch
                                 && kinds[*at] == kind
-                                && input["path"] == of_rows[*at].as_str()
+                                && input["path"]
+                                    .as_str()
+                                    .is_some_and(|path| path.ends_with(of_rows[*at].as_str()))
                         })
                         .with_context(|| format!("no row for {arch} {kind} of {}", input["path"]))?;
                     equal("images of a row", &Value::from(counts[at]), expected)?;
@@ -190,10 +192,16 @@ fn verdict(tab: &mut Tab, pages: &Pages) -> anyhow::Result<()> {
     let text: String = tab.eval("document.getElementById('verdict').textContent")?;
     equal("verdict", &text, &"Pass the expectation holds".to_owned())?;
 
-    open(tab, &pages.full)?;
-    let report = &pages.full.report;
-    let word: String = tab.eval("document.querySelector('#verdict strong').textContent")?;
-    equal("verdict", &word, &"Not fully checked".to_owned())?;
+    for (page, expected) in [(&pages.full, "Fail"), (&pages.troubled, "Not fully checked")] {
+        open(tab, page)?;
+        let word: String = tab.eval("document.querySelector('#verdict strong').textContent")?;
+        equal("verdict", &word.as_str(), &expected)?;
+        expectations_and_findings(tab, &page.report)?;
+    }
+    Ok(())
+}
+
+fn expectations_and_findings(tab: &mut Tab, report: &Value) -> anyhow::Result<()> {
     let verdicts: Vec<String> = tab.eval(&column("#expectations table", "Verdict"))?;
     let expressions: Vec<String> = tab.eval(&column("#expectations table", "Expectation"))?;
     let expected = report["expectations"].as_array().context("no expectations")?;
@@ -204,20 +212,17 @@ fn verdict(tab: &mut Tab, pages: &Pages) -> anyhow::Result<()> {
             Some(false) => "fails",
             None => "not checked",
         };
-        equal(
-            "expectation",
-            &(word.as_str(), expression.as_str()),
-            &(of_row, row["expr"].as_str().unwrap_or_default()),
-        )?;
+        let of_row = (of_row, row["expr"].as_str().unwrap_or_default());
+        equal("expectation", &(word.as_str(), expression.as_str()), &of_row)?;
     }
-    let findings = report["findings"].as_array().context("no findings")?;
-    ensure!(!findings.is_empty(), "the fixture has no findings to look for");
     let shown: Vec<[String; 3]> = tab.eval(
         "[...document.querySelectorAll('.finding')].map((item) => [item.querySelector('.state').textContent, \
          item.querySelector('code').textContent, item.children[1].textContent])",
     )?;
     let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
-    let mut expected: Vec<[String; 3]> = findings
+    let mut expected: Vec<[String; 3]> = report["findings"]
+        .as_array()
+        .context("no findings")?
         .iter()
         .map(|finding| ["severity", "rule", "message"].map(|field| text(&finding[field])))
         .collect();
@@ -509,7 +514,13 @@ fn complaints(tab: &Tab) -> Vec<String> {
 }
 
 fn silence(tab: &mut Tab, pages: &Pages) -> anyhow::Result<()> {
-    for page in [&pages.full, &pages.plain, &pages.hostile, &pages.many] {
+    for page in [
+        &pages.full,
+        &pages.troubled,
+        &pages.plain,
+        &pages.hostile,
+        &pages.many,
+    ] {
         open(tab, page)?;
         tab.resize(700, 900)?;
         let requests = tab
@@ -605,15 +616,16 @@ fn pale_text(tab: &mut Tab, pages: &Pages) -> anyhow::Result<()> {
 }
 
 fn widths(tab: &mut Tab, pages: &Pages) -> anyhow::Result<()> {
-    for page in [&pages.full, &pages.hostile] {
+    for page in [&pages.full, &pages.troubled, &pages.hostile] {
         open(tab, page)?;
         for width in [360, 768, 1920] {
             tab.resize(width, 800)?;
             let (needed, map): (f64, f64) =
                 tab.eval("[document.documentElement.scrollWidth, document.getElementById('treemap').getBoundingClientRect().right]")?;
+            let outside: Vec<String> = tab.eval(probes::STICKS_OUT)?;
             ensure!(
                 needed <= f64::from(width) && map <= f64::from(width),
-                "{}: {needed} pixels at a width of {width}",
+                "{}: {needed} pixels at a width of {width}, because of {outside:?}",
                 page.path.display()
             );
             let cells: Vec<Cell> = tab.eval(CELLS)?;
@@ -725,9 +737,9 @@ fn printing(tab: &mut Tab, pages: &Pages) -> anyhow::Result<()> {
     // `%PDF-` in base64.
     ensure!(data.starts_with("JVBERi0"), "the printed page is no PDF");
     let printed: usize = tab.eval("window.printed ?? 0")?;
-    equal("rows on paper", &printed, &2000)?;
+    equal("rows on paper", &printed, &1000)?;
     let (rows, _) = row_count(tab)?;
-    ensure!(rows < 1000, "{rows} rows stay after printing");
+    ensure!(rows < 500, "{rows} rows stay after printing");
     tab.prefer("light", "print")?;
     let shown: Vec<bool> = tab.eval(
         "['.top', '#images .controls', '#images .pages', '#images table', '#treemap'].map((part) => \

@@ -32,8 +32,10 @@ pub(super) struct Page {
 
 /// All of them, in a folder that goes away with this.
 pub(super) struct Pages {
-    /// An archive and a linked library, with kernels, mnemonics, expectations that hold and fail, and findings.
+    /// An archive and a linked library, with kernels, mnemonics, and expectations that hold and fail.
     pub(super) full: Page,
+    /// An archive with members that cannot be read: findings, and an expectation that cannot be checked.
+    pub(super) troubled: Page,
     /// One shared object and nothing to complain about.
     pub(super) plain: Page,
     /// Member names that would be markup.
@@ -60,11 +62,7 @@ impl Pages {
             })
         };
         let (html, report) = rendered(
-            &[
-                fixture("toolkits/x_ar.a"),
-                fixture("toolkits/x_so.so"),
-                fixture("archives/unreadable.a"),
-            ],
+            &[fixture("toolkits/x_ar.a"), fixture("toolkits/x_so.so")],
             &[
                 "cubins(sm_80) >= 1",
                 "cubins(sm_75) >= 1",
@@ -74,6 +72,8 @@ impl Pages {
             &["^EXIT$", "^F2FP"],
         )?;
         let full = write("full.html", &html, report)?;
+        let (html, report) = rendered(&[fixture("archives/unreadable.a")], &["size > 0"], &[])?;
+        let troubled = write("troubled.html", &html, report)?;
         let (html, report) = rendered(&[fixture("toolkits/x_so.so")], &["cubins(*) >= 1"], &[])?;
         let plain = write("plain.html", &html, report)?;
         let many = write("many.html", &repeated(&html)?, Value::Null)?;
@@ -85,6 +85,7 @@ impl Pages {
         let hostile = write("hostile.html", &html, report)?;
         Ok(Self {
             full,
+            troubled,
             plain,
             hostile,
             many,

@@ -60,3 +60,8 @@ pub(super) const CONTRAST: &str = "(() => { \
       const ratio = (one + 0.05) / (other + 0.05); \
       if (ratio < lowest[0]) lowest = [ratio, text.slice(0, 60)]; } \
     return [lowest[0], lowest[1], checked]; })()";
+
+/// What reaches past the right edge of the window and is not inside something that scrolls by itself.
+pub(super) const STICKS_OUT: &str = "[...document.querySelectorAll('body *')].filter((part) => \
+    part.getBoundingClientRect().right > innerWidth + 1 && !part.closest('.wide > *, .top nav > *')) \
+    .map((part) => `${part.tagName} ${part.id} ${part.className}`).slice(0, 10)";

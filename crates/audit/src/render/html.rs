@@ -4,7 +4,7 @@
 //! JSON block whose strings hold no character that ends it, and the script makes text nodes of what it reads. The page's
 //! policy allows its own style and script, by hash, and nothing else.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::io::{self, Write};
 
 use blockgate_findings::render::json::JsonFinding;
@@ -100,6 +100,8 @@ struct Page {
 struct Kernels {
     /// Names of the columns after the first two.
     columns: Vec<String>,
+    /// Those that count a mnemonic, where a function that has no value has none of it.
+    mnemonics: BTreeSet<String>,
     names: Vec<String>,
     /// Each name as a person wrote it, where that is another.
     demangled: Vec<Option<String>>,
@@ -158,6 +160,7 @@ impl Kernels {
             if let Some(Value::Object(sass)) = fields.remove("sass")
                 && by_mnemonic
             {
+                self.mnemonics.extend(sass.keys().cloned());
                 fields.extend(sass);
             }
             for (column, value) in fields {

@@ -2,9 +2,21 @@
 
 const report = JSON.parse(document.getElementById("report").textContent);
 const inputs = report.inputs ?? [];
-const images = inputs.flatMap((input, at) => (input.images ?? []).map((image) => ({ ...image, input: input.path, inputAt: at })));
 const several = inputs.length > 1;
+const common = commonFolder(inputs.map((input) => input.path));
+const images = inputs.flatMap((input, at) => (input.images ?? []).map((image) => ({ ...image, input: shortPath(input.path), inputAt: at })));
 const machine = (image) => image.kind === "cubin";
+
+/** The folder that all paths begin with, up to its last slash. */
+function commonFolder(paths) {
+  let folder = (paths[0] ?? "").slice(0, (paths[0] ?? "").lastIndexOf("/") + 1);
+  while (!paths.every((path) => path.startsWith(folder))) folder = folder.slice(0, folder.lastIndexOf("/", folder.length - 2) + 1);
+  return folder;
+}
+
+function shortPath(path) {
+  return path.slice(common.length);
+}
 
 /** Architectures in order, for one colour each. */
 const labels = [...new Set(images.map(archLabel))].sort((one, other) => labelKey(one) - labelKey(other) || collator.compare(one, other));
@@ -51,7 +63,7 @@ function severities() {
 }
 
 function showSummary() {
-  const title = inputs.length === 1 ? inputs[0].path : plural(inputs.length, "input");
+  const title = inputs.length === 1 ? inputs[0].path : `${common}${plural(inputs.length, "input")}`;
   document.title = `${printable(title.split("/").at(-1))} – device code`;
   const heading = document.getElementById("title");
   const cut = title.lastIndexOf("/") + 1;
@@ -92,7 +104,7 @@ function showSummary() {
   if (unattributed) fact("Unattributed", number(unattributed, "bytes"));
 
   document.getElementById("inputs").append(plainTable("Inputs", [
-    ["Input", "text", (input) => name(input.path)],
+    ["Input", "text", (input) => name(shortPath(input.path))],
     ["Format", "text", (input) => name(input.format)],
     ["Device code", "text", (input) => state(input.device_code)],
     ["Members", "count", (input) => number((input.members ?? []).length, "count")],
@@ -305,7 +317,11 @@ function showKernels() {
   // A row is the number of its image, the number of its name, then one value per column.
   const of = (row) => images[row[0]];
   const full = (row) => table.demangled[row[1]] ?? table.names[row[1]];
+  const counted = table.columns.indexOf("instructions") + 2;
+  const mnemonics = new Set(table.mnemonics);
   const columns = table.columns.map((key, at) => {
+    // Where instructions were counted, a mnemonic without a count does not occur.
+    if (mnemonics.has(key)) return { key, label: key, type: "count", value: (row) => row[at + 2] ?? (row[counted] == null ? null : 0) };
     const size = /_(size|bytes)$/.test(key);
     const words = key.replace(/_(size|bytes)$/, "").replaceAll("_", " ");
     const [label, type] = KERNEL_COLUMNS.get(key) ?? [words.charAt(0).toUpperCase() + words.slice(1), size ? "bytes" : "count"];
@@ -328,7 +344,7 @@ function showKernels() {
 }
 
 function showMembers() {
-  const members = inputs.flatMap((input) => (input.members ?? []).map((member) => ({ ...member, input: input.path })));
+  const members = inputs.flatMap((input) => (input.members ?? []).map((member) => ({ ...member, input: shortPath(input.path) })));
   if (members.length === 0) return;
   fill("members", dataTable({
     id: "members-data", caption: "Members", noun: "member", rows: members,

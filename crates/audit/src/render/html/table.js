@@ -2,7 +2,7 @@
 
 const PAGE_ROWS = 200;
 /** The most rows that printing puts on paper in full. */
-const PRINT_ROWS = 2000;
+const PRINT_ROWS = 1000;
 const collator = new Intl.Collator("en", { numeric: true });
 
 /**

@@ -62,10 +62,14 @@ function number(value, kind) {
   return make("data", { value }, count(value));
 }
 
+/** Names of more characters than this are broken into lines. */
+const LONG_NAME = 40;
+
 /** A name out of a file: shown as text, isolated from its surroundings. */
 function name(value) {
   if (value === null || value === undefined || value === "") return make("span", { class: "none" }, NO_VALUE);
-  return make("bdi", { class: "name" }, printable(value));
+  const shown = printable(value);
+  return make("bdi", { class: shown.length > LONG_NAME ? "name long" : "name" }, shown);
 }
 
 const KINDS = ["cubin", "ptx", "lto-ir", "unknown"];
