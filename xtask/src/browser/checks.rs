@@ -198,6 +198,8 @@ fn verdict(tab: &mut Tab, pages: &Pages) -> anyhow::Result<()> {
         equal("verdict", &word.as_str(), &expected)?;
         expectations_and_findings(tab, &page.report)?;
     }
+    let found: usize = tab.eval("document.querySelectorAll('.finding').length")?;
+    ensure!(found > 0, "the damaged archive has no findings to look for");
     Ok(())
 }
 
@@ -580,7 +582,14 @@ fn lowest_contrast(tab: &mut Tab) -> anyhow::Result<(f64, String, u64)> {
 }
 
 fn contrast(tab: &mut Tab, pages: &Pages) -> anyhow::Result<()> {
-    open(tab, &pages.full)?;
+    for page in [&pages.full, &pages.troubled] {
+        contrast_of(tab, page)?;
+    }
+    Ok(())
+}
+
+fn contrast_of(tab: &mut Tab, page: &Page) -> anyhow::Result<()> {
+    open(tab, page)?;
     tab.eval::<bool>("(document.querySelector('details').open = true)")?;
     let mut backgrounds = Vec::new();
     for (system, chosen) in [("light", ""), ("dark", ""), ("light", "dark"), ("dark", "light")] {

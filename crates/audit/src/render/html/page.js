@@ -67,7 +67,7 @@ function showSummary() {
   document.title = `${printable(title.split("/").at(-1))} – device code`;
   const heading = document.getElementById("title");
   const cut = title.lastIndexOf("/") + 1;
-  heading.append(make("bdi", {}, cut ? make("span", { class: "folder" }, printable(title.slice(0, cut))) : null, printable(title.slice(cut))));
+  heading.append(make("bdi", {}, cut ? make("span", { class: "folder" }, printable(title.slice(0, cut))) : null, make("wbr"), printable(title.slice(cut))));
 
   const counts = severities();
   const evaluations = report.expectations ?? [];
@@ -217,7 +217,7 @@ function showCensus() {
     ["E2M1", "count", (row) => number(machine(row) ? row.e2m1 : null, "count")],
     ["Stored", "bytes", (row) => number(row.stored_size, "bytes")],
     ["Decoded", "bytes", (row) => number(row.size, "bytes")],
-    ["", "bar", (row) => make("meter", { min: 0, max: most, value: row.stored_size, "aria-label": "share of the largest" })],
+    ["Stored, to scale", "bar", (row) => make("meter", { min: 0, max: most, value: row.stored_size, "aria-label": "share of the largest" })],
   ], ordered));
 }
 
