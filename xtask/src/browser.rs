@@ -151,3 +151,21 @@ fn base64(text: &str) -> anyhow::Result<Vec<u8>> {
     }
     Ok(bytes)
 }
+
+#[cfg(test)]
+mod tests {
+    /// Source: RFC 4648, section 10.
+    #[test]
+    fn pictures_are_decoded() {
+        for (text, bytes) in [
+            ("", ""),
+            ("Zg==", "f"),
+            ("Zm8=", "fo"),
+            ("Zm9v", "foo"),
+            ("Zm9vYmFy", "foobar"),
+        ] {
+            assert_eq!(super::base64(text).unwrap(), bytes.as_bytes());
+        }
+        assert!(super::base64("Zm9-").is_err());
+    }
+}

@@ -1,13 +1,17 @@
 //! What must hold of the page in a browser. Each check opens what it needs, so that none depends on another.
 
+mod looks;
+mod safety;
+mod treemap;
+
 use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, ensure};
 use serde_json::{Value, json};
 
 use super::devtools::Tab;
-use super::pages::{HOSTILE_NAMES, MANY_IMAGES, Page, Pages};
-use super::probes::{self, CELLS, CONTRAST, FOCUSED_CELL, TRAIL, column, fact};
+use super::pages::{MANY_IMAGES, Page, Pages};
+use super::probes::{self, CELLS, column, fact};
 
 /// A check by name.
 pub(super) struct Check {
@@ -38,39 +42,39 @@ pub(super) const CHECKS: &[Check] = &[
     },
     Check {
         name: "areas of the treemap are in proportion to bytes",
-        run: areas,
+        run: treemap::areas,
     },
     Check {
         name: "the treemap opens and closes by keyboard",
-        run: zooming,
+        run: treemap::zooming,
     },
     Check {
         name: "nothing is loaded, no policy is broken, the console is silent",
-        run: silence,
+        run: safety::silence,
     },
     Check {
         name: "a page that breaks its policy is noticed",
-        run: noise,
+        run: safety::noise,
     },
     Check {
         name: "hostile names stay text",
-        run: hostile_names,
+        run: safety::hostile_names,
     },
     Check {
         name: "text has a contrast of 4.5 in both schemes, chosen by the system or by hand",
-        run: contrast,
+        run: looks::contrast,
     },
     Check {
         name: "pale text is noticed",
-        run: pale_text,
+        run: looks::pale_text,
     },
     Check {
         name: "nothing sticks out at 360, 768 and 1920 pixels",
-        run: widths,
+        run: looks::widths,
     },
     Check {
         name: "everything that takes the focus has a name, and landmarks are there",
-        run: accessibility,
+        run: looks::accessibility,
     },
     Check {
         name: "20,000 images: pages of rows, soon there",
@@ -93,7 +97,7 @@ fn open(tab: &mut Tab, page: &Page) -> anyhow::Result<()> {
     ensure!(
         ready,
         "the page's script has not come to its end: {}",
-        complaints(tab).join("; ")
+        safety::complaints(tab).join("; ")
     );
     Ok(())
 }
@@ -367,332 +371,6 @@ fn kernels(tab: &mut Tab, pages: &Pages) -> anyhow::Result<()> {
     equal("counts of EXIT", &exits.iter().sum(), &expected)
 }
 
-/// Bytes, width, height.
-type Area = (f64, f64, f64);
-type Cell = (f64, f64, f64, Vec<Area>);
-
-/// Whether areas are in proportion to bytes. Boxes snap to 1/64 of a pixel.
-fn proportional(what: &str, areas: &[Area]) -> anyhow::Result<()> {
-    let bytes: f64 = areas.iter().map(|area| area.0).sum();
-    let space: f64 = areas.iter().map(|area| area.1 * area.2).sum();
-    for (size, width, height) in areas {
-        let expected = size / bytes * space;
-        let found = width * height;
-        let tolerance = expected * 0.01 + (width + height) / 32.0;
-        ensure!(
-            (found - expected).abs() <= tolerance,
-            "{what}: {size} bytes of {bytes} have {found} of {space} square pixels, expected {expected}"
-        );
-    }
-    Ok(())
-}
-
-#[allow(clippy::cast_precision_loss, reason = "sizes of fixtures are far below 2^53")]
-fn areas(tab: &mut Tab, pages: &Pages) -> anyhow::Result<()> {
-    for page in [&pages.full, &pages.plain] {
-        open(tab, page)?;
-        for (choice, field) in [("stored", "stored_size"), ("size", "size")] {
-            tab.click(&format!("label[for='treemap-metric-{choice}']"))?;
-            let cells: Vec<Cell> = tab.eval(CELLS)?;
-            ensure!(cells.len() > 1, "the treemap has {} cells", cells.len());
-            let total: f64 = cells.iter().map(|cell| cell.0).sum();
-            equal("bytes of all cells", &total, &(sum(&page.report, field) as f64))?;
-            let outer: Vec<Area> = cells.iter().map(|cell| (cell.0, cell.1, cell.2)).collect();
-            proportional("cells", &outer)?;
-            let [width, height]: [f64; 2] =
-                tab.eval("[document.getElementById('treemap').clientWidth, document.getElementById('treemap').clientHeight]")?;
-            let covered: f64 = outer.iter().map(|area| area.1 * area.2).sum();
-            ensure!(
-                (covered / (width * height) - 1.0).abs() < 0.005,
-                "the cells cover {covered} of {width} by {height}"
-            );
-            for (bytes, _, _, inside) in cells.iter().filter(|cell| !cell.3.is_empty()) {
-                equal(
-                    "bytes inside a cell",
-                    &inside.iter().map(|area| area.0).sum(),
-                    bytes,
-                )?;
-                proportional("inside a cell", inside)?;
-            }
-        }
-    }
-    Ok(())
-}
-
-fn zooming(tab: &mut Tab, pages: &Pages) -> anyhow::Result<()> {
-    open(tab, &pages.full)?;
-    // The tab key alone gets there.
-    let mut label = String::new();
-    for _ in 0..80 {
-        tab.press("Tab")?;
-        label = tab.eval(FOCUSED_CELL)?;
-        if !label.is_empty() {
-            break;
-        }
-    }
-    ensure!(!label.is_empty(), "80 presses of Tab do not reach the treemap");
-    ensure!(
-        label.contains(" bytes)") && label.contains(" % of all"),
-        "the cell says `{label}`"
-    );
-    let tip: bool = tab.eval("document.getElementById('treemap-tip').checkVisibility()")?;
-    ensure!(tip, "a cell with the focus shows no tip");
-
-    tab.press("End")?;
-    let last: String = tab.eval(FOCUSED_CELL)?;
-    tab.press("Home")?;
-    equal("Home", &tab.eval(FOCUSED_CELL)?, &label)?;
-    ensure!(last != label, "End stays where it was");
-    let moved = ["ArrowRight", "ArrowDown"]
-        .into_iter()
-        .try_fold(false, |moved, key| {
-            tab.press(key)?;
-            anyhow::Ok(moved || tab.eval::<String>(FOCUSED_CELL)? != label)
-        })?;
-    ensure!(moved, "no arrow key moves");
-
-    tab.press("Home")?;
-    let before: Vec<Cell> = tab.eval(CELLS)?;
-    tab.press("Enter")?;
-    let inside: Vec<Cell> = tab.eval(CELLS)?;
-    let trail: Vec<String> = tab.eval(TRAIL)?;
-    equal("steps", &trail.len(), &2)?;
-    ensure!(
-        label.starts_with(&trail[1]),
-        "{} was opened, not `{label}`",
-        trail[1]
-    );
-    equal(
-        "bytes inside",
-        &inside.iter().map(|cell| cell.0).sum(),
-        &before[0].0,
-    )?;
-    ensure!(
-        !tab.eval::<String>(FOCUSED_CELL)?.is_empty(),
-        "the focus is lost on opening"
-    );
-
-    for key in ["Escape", "Backspace"] {
-        tab.press(key)?;
-        equal(
-            "steps after going back",
-            &tab.eval::<Vec<String>>(TRAIL)?.len(),
-            &1,
-        )?;
-        equal("the focus after going back", &tab.eval(FOCUSED_CELL)?, &label)?;
-        tab.press("Enter")?;
-    }
-    Ok(())
-}
-
-/// Everything that the page asked for, said or broke, other than itself.
-fn complaints(tab: &Tab) -> Vec<String> {
-    let mut page = None;
-    let mut found = Vec::new();
-    for event in &tab.events {
-        let parameters = &event["params"];
-        match event["method"].as_str().unwrap_or_default() {
-            "Network.requestWillBeSent" => {
-                let url = parameters["request"]["url"].as_str().unwrap_or_default();
-                if page.is_none() {
-                    page = Some(url);
-                } else if !url.starts_with("data:") {
-                    found.push(format!("request of {url}"));
-                }
-            }
-            "Runtime.consoleAPICalled" => found.push(format!("console: {}", parameters["args"])),
-            "Runtime.exceptionThrown" => {
-                let details = &parameters["exceptionDetails"];
-                found.push(format!(
-                    "exception: {} {}",
-                    details["text"], details["exception"]["description"]
-                ));
-            }
-            "Log.entryAdded" => found.push(format!("log: {}", parameters["entry"]["text"])),
-            _ => {}
-        }
-    }
-    found
-}
-
-fn silence(tab: &mut Tab, pages: &Pages) -> anyhow::Result<()> {
-    for page in [
-        &pages.full,
-        &pages.troubled,
-        &pages.plain,
-        &pages.hostile,
-        &pages.many,
-    ] {
-        open(tab, page)?;
-        tab.resize(700, 900)?;
-        let requests = tab
-            .events
-            .iter()
-            .filter(|event| event["method"] == "Network.requestWillBeSent");
-        ensure!(requests.count() > 0, "not even the page's own request was seen");
-        let found = complaints(tab);
-        ensure!(found.is_empty(), "{}: {}", page.path.display(), found.join("; "));
-    }
-    Ok(())
-}
-
-/// The check above can fail, and the policy does what it is for.
-fn noise(tab: &mut Tab, pages: &Pages) -> anyhow::Result<()> {
-    open(tab, &pages.broken)?;
-    let found = complaints(tab).join("; ");
-    for expected in ["example.invalid", "inline script"] {
-        ensure!(found.contains(expected), "nothing about {expected} in: {found}");
-    }
-    let ran: bool = tab.eval("'hit' in window")?;
-    ensure!(!ran, "a script that the policy does not name ran");
-    Ok(())
-}
-
-fn hostile_names(tab: &mut Tab, pages: &Pages) -> anyhow::Result<()> {
-    open(tab, &pages.hostile)?;
-    let shown: Vec<String> = tab.eval(&column("#members-data-table", "Member"))?;
-    let expected: Vec<String> = HOSTILE_NAMES
-        .iter()
-        .map(|name| {
-            name.replace('\u{202e}', r"\u{202e}")
-                .replace('\u{2028}', r"\u{2028}")
-        })
-        .collect();
-    equal("names of members", &shown, &expected)?;
-    let heading: String = tab.eval("document.querySelector('h1').textContent")?;
-    ensure!(heading.ends_with("<b>hostile<b>.a"), "the heading is `{heading}`");
-    // Open every level of the treemap, where names are labels too.
-    tab.eval::<bool>("(document.querySelector('#treemap > .cell').focus(), true)")?;
-    tab.press("Enter")?;
-    let [elements, scripts, hit]: [u64; 3] = tab.eval(
-        "[document.querySelectorAll('img, b, iframe, object, svg').length, document.scripts.length, Number('hit' in window)]",
-    )?;
-    equal(
-        "elements that names could have made",
-        &(elements, scripts, hit),
-        &(0, 2, 0),
-    )?;
-    let found = complaints(tab);
-    ensure!(found.is_empty(), "{}", found.join("; "));
-    Ok(())
-}
-
-fn lowest_contrast(tab: &mut Tab) -> anyhow::Result<(f64, String, u64)> {
-    tab.eval(CONTRAST)
-}
-
-fn contrast(tab: &mut Tab, pages: &Pages) -> anyhow::Result<()> {
-    for page in [&pages.full, &pages.troubled] {
-        contrast_of(tab, page)?;
-    }
-    Ok(())
-}
-
-fn contrast_of(tab: &mut Tab, page: &Page) -> anyhow::Result<()> {
-    open(tab, page)?;
-    tab.eval::<bool>("(document.querySelector('details').open = true)")?;
-    let mut backgrounds = Vec::new();
-    for (system, chosen) in [("light", ""), ("dark", ""), ("light", "dark"), ("dark", "light")] {
-        tab.prefer(system, "screen")?;
-        tab.eval::<bool>(&format!(
-            "(() => {{ const select = document.getElementById('theme'); select.value = '{chosen}'; \
-             return select.dispatchEvent(new Event('change')); }})()"
-        ))?;
-        let (ratio, text, checked) = lowest_contrast(tab)?;
-        ensure!(checked > 20, "only {checked} kinds of text were looked at");
-        ensure!(
-            ratio >= 4.5,
-            "system {system}, chosen `{chosen}`: `{text}` has a contrast of {ratio:.2}"
-        );
-        backgrounds.push(tab.eval::<String>("getComputedStyle(document.body).backgroundColor")?);
-    }
-    tab.eval::<bool>("(localStorage.clear(), true)")?;
-    ensure!(
-        backgrounds[0] != backgrounds[1]
-            && backgrounds[1] == backgrounds[2]
-            && backgrounds[0] == backgrounds[3],
-        "backgrounds {backgrounds:?}"
-    );
-    Ok(())
-}
-
-fn pale_text(tab: &mut Tab, pages: &Pages) -> anyhow::Result<()> {
-    open(tab, &pages.broken)?;
-    let (ratio, text, _) = lowest_contrast(tab)?;
-    equal("the text of the lowest contrast", &text, &"pale".to_owned())?;
-    ensure!(ratio < 2.0, "its contrast is {ratio}");
-    Ok(())
-}
-
-fn widths(tab: &mut Tab, pages: &Pages) -> anyhow::Result<()> {
-    for page in [&pages.full, &pages.troubled, &pages.hostile] {
-        open(tab, page)?;
-        for width in [360, 768, 1920] {
-            tab.resize(width, 800)?;
-            let (needed, map): (f64, f64) =
-                tab.eval("[document.documentElement.scrollWidth, document.getElementById('treemap').getBoundingClientRect().right]")?;
-            let outside: Vec<String> = tab.eval(probes::STICKS_OUT)?;
-            ensure!(
-                needed <= f64::from(width) && map <= f64::from(width),
-                "{}: {needed} pixels at a width of {width}, because of {outside:?}",
-                page.path.display()
-            );
-            let cells: Vec<Cell> = tab.eval(CELLS)?;
-            let outer: Vec<Area> = cells.iter().map(|cell| (cell.0, cell.1, cell.2)).collect();
-            proportional("cells after a change of width", &outer)?;
-        }
-    }
-    Ok(())
-}
-
-fn accessibility(tab: &mut Tab, pages: &Pages) -> anyhow::Result<()> {
-    open(tab, &pages.full)?;
-    let tree = tab.call("Accessibility.getFullAXTree", &json!({}))?;
-    let nodes = tree["nodes"]
-        .as_array()
-        .context("there is no accessibility tree")?;
-    let mut roles = Vec::new();
-    let mut nameless = Vec::new();
-    for node in nodes.iter().filter(|node| node["ignored"] != true) {
-        let role = node["role"]["value"].as_str().unwrap_or_default();
-        roles.push(role);
-        let takes_focus = node["properties"]
-            .as_array()
-            .into_iter()
-            .flatten()
-            .any(|property| property["name"] == "focusable" && property["value"]["value"] == true);
-        let name = node["name"]["value"].as_str().unwrap_or_default();
-        if takes_focus && role != "RootWebArea" && role != "main" && name.trim().is_empty() {
-            nameless.push(role);
-        }
-    }
-    ensure!(
-        nameless.is_empty(),
-        "these take the focus and have no name: {nameless:?}"
-    );
-    for expected in [
-        "main",
-        "navigation",
-        "contentinfo",
-        "banner",
-        "region",
-        "table",
-        "columnheader",
-        "rowheader",
-        "searchbox",
-    ] {
-        ensure!(roles.contains(&expected), "no {expected} is in the tree");
-    }
-    let headings: Vec<String> =
-        tab.eval("[...document.querySelectorAll('h1, h2, h3')].map((heading) => heading.tagName)")?;
-    ensure!(
-        headings.iter().filter(|tag| *tag == "H1").count() == 1 && headings[0] == "H1",
-        "headings {headings:?}"
-    );
-    let language: String = tab.eval("document.documentElement.lang")?;
-    equal("language", &language, &"en".to_owned())
-}
-
 /// What a person waits for without wondering, on a slow machine.
 const SOON: Duration = Duration::from_secs(10);
 
@@ -729,7 +407,7 @@ fn many_images(tab: &mut Tab, pages: &Pages) -> anyhow::Result<()> {
         opened < SOON && sorted < SOON && filtered < SOON,
         "opened in {opened:?}, sorted in {sorted:?}, filtered in {filtered:?}"
     );
-    let cells: Vec<Cell> = tab.eval(CELLS)?;
+    let cells: Vec<treemap::Cell> = tab.eval(CELLS)?;
     ensure!(!cells.is_empty() && cells.len() < 1000, "{} cells", cells.len());
     Ok(())
 }

@@ -292,8 +292,8 @@ function showMnemonics() {
   const archs = new Set();
   for (const input of inputs) {
     for (const [arch, counts] of Object.entries(input.totals?.sass ?? {})) {
+      archs.add(arch);
       for (const [mnemonic, total] of Object.entries(counts)) {
-        archs.add(arch);
         if (!rows.has(mnemonic)) rows.set(mnemonic, { mnemonic, totals: new Map() });
         const totals = rows.get(mnemonic).totals;
         totals.set(arch, (totals.get(arch) ?? 0) + total);
@@ -302,7 +302,7 @@ function showMnemonics() {
   }
   if (rows.size === 0) return;
   fill("mnemonics", dataTable({
-    id: "mnemonics-data", caption: "Instructions by mnemonic", noun: "mnemonic", rows: [...rows.values()], words: (row) => row.mnemonic,
+    id: "mnemonics-data", caption: "Instructions by mnemonic", noun: "mnemonic", rows: [...rows.values()], words: (row) => row.mnemonic, sorted: "mnemonic",
     columns: [
       { key: "mnemonic", label: "Mnemonic", type: "text", always: true, value: (row) => row.mnemonic },
       ...[...archs].sort((one, other) => archKey(one) - archKey(other)).map((arch) => (
