@@ -3,7 +3,6 @@
 mod observe;
 mod render;
 
-use blockgate::Format;
 use blockgate_arch::toolkits::check_known;
 use blockgate_arch::{Arch, ToolkitRequirement};
 use blockgate_findings::ExitStatus;
@@ -12,6 +11,7 @@ use crate::compile::{Compiler, in_parallel};
 use crate::context::Context;
 use crate::jobs::Jobs;
 use crate::output::print;
+use blockgate::Format;
 
 use self::observe::{Markers, Report, Row};
 

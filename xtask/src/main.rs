@@ -10,6 +10,7 @@
 
 mod audit_fatbin;
 mod bench;
+mod browser;
 mod build_arch;
 mod ci;
 #[cfg(test)]
@@ -48,6 +49,7 @@ struct Cli {
 enum Task {
     AuditFatbin(audit_fatbin::Args),
     Bench(bench::Args),
+    Browser(browser::Args),
     BuildArch(build_arch::Args),
     Docs(docs::Args),
     Gates(gates::Args),
@@ -75,6 +77,7 @@ fn dispatch(task: &Task, context: &Context) -> anyhow::Result<ExitStatus> {
     match task {
         Task::AuditFatbin(args) => audit_fatbin::run(args, context),
         Task::Bench(args) => bench::run(args, context),
+        Task::Browser(args) => browser::run(args, context),
         Task::BuildArch(args) => build_arch::run(args, context),
         Task::Docs(args) => docs::run(args, context),
         Task::Gates(args) => gates::run(args, context),

@@ -5,7 +5,6 @@ mod render;
 
 use std::path::PathBuf;
 
-use blockgate::Format;
 use blockgate_arch::{Arch, ToolkitRequirement};
 use blockgate_findings::ExitStatus;
 use blockgate_toolkit::Toolkit;
@@ -14,6 +13,7 @@ use crate::compile::{Compiled, Compiler, Unit, in_parallel};
 use crate::context::{Context, StatusError};
 use crate::jobs::Jobs;
 use crate::output::{note, print};
+use blockgate::Format;
 
 /// Compile one CUDA source under each target, and say what comes of it.
 ///

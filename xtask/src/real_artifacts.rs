@@ -6,7 +6,6 @@ use std::fs::File;
 use std::io::Read as _;
 use std::path::PathBuf;
 
-use blockgate::Format;
 use blockgate_audit::Options;
 use blockgate_audit::render::{self, HumanOptions, Mnemonics};
 use blockgate_expect::Expectation;
@@ -17,6 +16,7 @@ use regex::Regex;
 use crate::context::{Context, publish};
 use crate::output::print;
 use crate::toolkit::{provisioner, unreadable};
+use blockgate::Format;
 
 /// A released file and what it is known to hold.
 pub(crate) struct RealArtifact {

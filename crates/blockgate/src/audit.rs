@@ -3,12 +3,13 @@
 use std::path::PathBuf;
 
 use blockgate_audit::Options;
-use blockgate_audit::render::{self, HumanOptions, Mnemonics};
+use blockgate_audit::render::{self, HtmlOptions, HumanOptions, Mnemonics};
 use blockgate_expect::{Expectation, Pattern};
 use blockgate_findings::ExitStatus;
+use blockgate_findings::render::Palette;
 use regex::Regex;
 
-use crate::Format;
+use crate::ReportFormat;
 use crate::progress::Bar;
 use crate::terminal;
 
@@ -63,9 +64,13 @@ pub struct Args {
     #[arg(long, conflicts_with_all = ["expect", "sass", "sass_histogram", "ptx_text", "kernels"])]
     list_only: bool,
 
-    /// How to print the report; JSON is schema `blockgate.audit/1`.
-    #[arg(long, value_enum, default_value_t = Format::Human)]
-    format: Format,
+    /// How to print the report; JSON is schema `blockgate.audit/1`, HTML one page that loads nothing.
+    #[arg(long, value_enum, default_value_t = ReportFormat::Human)]
+    format: ReportFormat,
+
+    /// Write the report to this file, whole or not at all, and not to standard output.
+    #[arg(long, short, value_name = "FILE")]
+    output: Option<PathBuf>,
 
     /// Treat warnings as errors.
     #[arg(long)]
@@ -76,10 +81,10 @@ pub struct Args {
     quiet: bool,
 }
 
-/// Audits the files and prints the report to standard output.
+/// Audits the files and prints the report.
 ///
 /// # Errors
-/// When standard output cannot be written.
+/// When standard output, or the file that was asked for, cannot be written.
 pub fn run(args: &Args) -> anyhow::Result<ExitStatus> {
     let options = Options {
         list_only: args.list_only,
@@ -100,11 +105,19 @@ pub fn run(args: &Args) -> anyhow::Result<ExitStatus> {
         list_only: args.list_only,
         kernels: args.kernels,
         wide: args.wide,
-        palette: terminal::palette(),
+        palette: match args.output {
+            Some(_) => Palette::Plain,
+            None => terminal::palette(),
+        },
     };
-    terminal::print(|out| match args.format {
-        Format::Json => render::json(out, &report, &mnemonics),
-        Format::Human => render::human(out, &report, &human),
+    let html = HtmlOptions {
+        mnemonics: mnemonics.clone(),
+        strict: args.strict,
+    };
+    terminal::print_to(args.output.as_deref(), |out| match args.format {
+        ReportFormat::Json => render::json(out, &report, &mnemonics),
+        ReportFormat::Human => render::human(out, &report, &human),
+        ReportFormat::Html => render::html(out, &report, &html),
     })?;
     Ok(report.status(args.strict))
 }

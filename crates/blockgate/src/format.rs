@@ -10,3 +10,14 @@ pub enum Format {
     /// One JSON document of a versioned schema.
     Json,
 }
+
+/// How the report of an audit is printed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum ReportFormat {
+    /// A table.
+    Human,
+    /// One JSON document of a versioned schema.
+    Json,
+    /// One self-contained page for a browser.
+    Html,
+}

@@ -13,7 +13,7 @@ mod progress;
 pub mod resolve;
 mod terminal;
 
-pub use format::Format;
+pub use format::{Format, ReportFormat};
 pub use terminal::print;
 
 use blockgate_findings::ExitStatus;

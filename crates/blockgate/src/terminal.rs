@@ -1,7 +1,9 @@
-//! What the terminal can show.
+//! What the terminal can show, and where a report goes.
 
 use std::io::{self, BufWriter, IsTerminal, Write};
+use std::path::Path;
 
+use anyhow::Context as _;
 use blockgate_findings::render::Palette;
 
 /// Colours on a terminal, unless the user asks for none through `NO_COLOR`.
@@ -24,4 +26,34 @@ pub fn print(printer: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> io::Resu
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
         other => other,
     }
+}
+
+/// Prints to a file, or to standard output where there is none. The file is whole or not there: it gets its name when
+/// everything is on disk.
+///
+/// # Errors
+/// The file or standard output cannot be written.
+pub(crate) fn print_to(
+    file: Option<&Path>,
+    printer: impl FnOnce(&mut dyn Write) -> io::Result<()>,
+) -> anyhow::Result<()> {
+    match file {
+        None => Ok(print(printer)?),
+        Some(path) => publish(path, printer).with_context(|| format!("{} cannot be written", path.display())),
+    }
+}
+
+fn publish(path: &Path, printer: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> io::Result<()> {
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
+    let mut builder = tempfile::Builder::new();
+    // What a plain redirection would make, which the umask narrows.
+    #[cfg(unix)]
+    builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
+    let file = builder.tempfile_in(folder.unwrap_or(Path::new(".")))?;
+    let mut out = BufWriter::new(file);
+    printer(&mut out)?;
+    let file = out.into_inner().map_err(io::IntoInnerError::into_error)?;
+    file.as_file().sync_all()?;
+    file.persist(path).map_err(|error| error.error)?;
+    Ok(())
 }

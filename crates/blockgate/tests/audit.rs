@@ -667,3 +667,33 @@ fn a_modifier_that_is_not_decoded_is_not_answered_with_0() {
         );
     }
 }
+
+#[test]
+fn a_report_goes_to_a_file_whole() {
+    let folder = tempfile::tempdir().unwrap();
+    let page = folder.path().join("report.html");
+    let arguments = |path: &Path| {
+        let mut arguments = vec![
+            "toolkits/x.fatbin".to_owned(),
+            "--format".to_owned(),
+            "html".to_owned(),
+        ];
+        arguments.extend(["--output".to_owned(), path.display().to_string()]);
+        arguments
+    };
+    std::fs::write(&page, "what was there before").unwrap();
+    let run = |path: &Path| {
+        let arguments = arguments(path);
+        audit(&arguments.iter().map(String::as_str).collect::<Vec<_>>())
+    };
+    let output = run(&page);
+    assert_eq!((output.status.code(), output.stdout.len()), (Some(0), 0));
+    let printed = audit(&["toolkits/x.fatbin", "--format", "html"]).stdout;
+    assert!(printed.starts_with(b"<!doctype html>"));
+    assert_eq!(std::fs::read(&page).unwrap(), printed);
+    // Nothing else is left in the folder, and a folder that is not there is said to be none.
+    assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1);
+    let output = run(&folder.path().join("none/report.html"));
+    assert_eq!(output.status.code(), Some(4));
+    assert!(String::from_utf8_lossy(&output.stderr).contains("report.html cannot be written"));
+}

@@ -31,7 +31,6 @@ pub(crate) use summary::json_schema;
 use std::path::PathBuf;
 
 use anyhow::Context as _;
-use blockgate::Format;
 use blockgate_arch::ToolkitRequirement;
 use blockgate_expect::Glob;
 use blockgate_findings::{ExitStatus, Severity};
@@ -44,6 +43,7 @@ use crate::context::{Context, StatusError, publish};
 use crate::jobs::Jobs;
 use crate::measured;
 use crate::output::{note, print};
+use blockgate::Format;
 
 /// Build every architecture list, audit the result, and compare.
 ///

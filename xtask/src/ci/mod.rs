@@ -32,6 +32,8 @@ enum Work {
     Rustdoc(&'static [&'static str]),
     /// This program with these arguments.
     Xtask(&'static [&'static str]),
+    /// The HTML report in a browser.
+    Browser,
     /// The test command that the README gives.
     ReadmeTests,
     /// Licences, bans and sources of dependencies.
@@ -69,6 +71,10 @@ const STEPS: &[Step] = &[
     Step {
         name: "test",
         work: Work::ReadmeTests,
+    },
+    Step {
+        name: "browser",
+        work: Work::Browser,
     },
     Step {
         name: "rustdoc",
@@ -130,6 +136,7 @@ pub(crate) fn run(args: &Args, context: &Context) -> anyhow::Result<ExitStatus> 
             Work::Cargo(arguments) => run::cargo(context, arguments, &[]),
             Work::Rustdoc(arguments) => run::cargo(context, arguments, &[("RUSTDOCFLAGS", "-D warnings")]),
             Work::Xtask(arguments) => run::xtask(context, arguments),
+            Work::Browser => run::browser(context),
             Work::ReadmeTests => readme::tests(context, &mut test_counts),
             Work::Deny => deny::check(context),
             Work::Advisories => deny::advisories(context),

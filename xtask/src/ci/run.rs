@@ -5,6 +5,7 @@ use std::process::{Command, Stdio};
 use anyhow::Context as _;
 use blockgate_findings::ExitStatus;
 
+use crate::browser;
 use crate::ci::Verdict;
 use crate::context::Context;
 use crate::test::cargo as cargo_command;
@@ -25,6 +26,17 @@ pub(super) fn xtask(context: &Context, arguments: &[&str]) -> anyhow::Result<Ver
     let program = std::env::current_exe().context("this program's own path is not known")?;
     let status = status_of(context, Command::new(program).args(arguments))?;
     Ok(verdict_of_ours(status))
+}
+
+/// The checks of the HTML report. Without a browser they are skipped, and the reason is told.
+pub(super) fn browser(context: &Context) -> anyhow::Result<Verdict> {
+    Ok(match browser::check(&[], context)? {
+        browser::Outcome::Ran { failed: 0 } => Verdict::Passed,
+        browser::Outcome::Ran { failed } => {
+            Verdict::Failed(ExitStatus::Failed, format!("{failed} checks failed"))
+        }
+        browser::Outcome::Skipped(reason) => Verdict::Skipped(reason),
+    })
 }
 
 /// Runs somebody else's program in the workspace root. Whatever it fails with is a failed check.

@@ -13,16 +13,20 @@ use blockgate_findings::render::json::JsonFinding;
 use regex::Regex;
 use schemars::{JsonSchema, Schema};
 use serde::Serialize;
+use serde_json::{Map, Value};
 
 use self::image::{JsonCudaNote, JsonKernel, JsonModule, JsonPtx, JsonTool};
 use crate::census::{ArchCount, Totals};
 use crate::evaluate::{Evaluation, Outcome};
 use crate::report::{FileReport, ImageReport, MemberReport, Report};
 
+/// The name of the schema, with its number.
+pub(super) const SCHEMA: &str = "blockgate.audit/1";
+
 /// Writes `report` as schema `blockgate.audit/1`. `mnemonics` selects which instruction counts are written.
 pub fn json(out: &mut dyn Write, report: &Report, mnemonics: &Mnemonics) -> io::Result<()> {
     let document = JsonReport {
-        schema: "blockgate.audit/1",
+        schema: SCHEMA,
         inputs: report
             .files
             .iter()
@@ -33,6 +37,23 @@ pub fn json(out: &mut dyn Write, report: &Report, mnemonics: &Mnemonics) -> io::
     };
     serde_json::to_writer_pretty(&mut *out, &document)?;
     writeln!(out)
+}
+
+/// One input without its images.
+pub(super) fn input_without_images(
+    file: &FileReport,
+    mnemonics: &Mnemonics,
+) -> serde_json::Result<Map<String, Value>> {
+    object(&JsonInput::with_images(file, Vec::new(), mnemonics))
+}
+
+/// One image.
+pub(super) fn image(image: &ImageReport, mnemonics: &Mnemonics) -> serde_json::Result<Map<String, Value>> {
+    object(&JsonImage::of(image, mnemonics))
+}
+
+fn object(value: &impl Serialize) -> serde_json::Result<Map<String, Value>> {
+    serde_json::to_value(value).and_then(serde_json::from_value)
 }
 
 /// The JSON Schema of what [`json`] writes.
@@ -165,6 +186,15 @@ pub struct JsonEvaluation {
 
 impl<'a> JsonInput<'a> {
     fn of(file: &'a FileReport, mnemonics: &Mnemonics) -> Self {
+        let images = file
+            .images
+            .iter()
+            .map(|image| JsonImage::of(image, mnemonics))
+            .collect();
+        Self::with_images(file, images, mnemonics)
+    }
+
+    fn with_images(file: &'a FileReport, images: Vec<JsonImage<'a>>, mnemonics: &Mnemonics) -> Self {
         Self {
             path: &file.path,
             format: file.format,
@@ -173,11 +203,7 @@ impl<'a> JsonInput<'a> {
             driver_floor: file.driver_floor().map(|floor| floor.to_string()),
             members: file.members.iter().map(JsonMember::of).collect(),
             other_files: file.other_files,
-            images: file
-                .images
-                .iter()
-                .map(|image| JsonImage::of(image, mnemonics))
-                .collect(),
+            images,
             totals: JsonTotals::of(&file.totals, file.unattributed_bytes, mnemonics),
             ptx_text: file
                 .ptx_text()
