@@ -133,13 +133,15 @@ fn cores_stay_cores() {
         "which",
     ];
     const MACHINE_OUTPUT: &[&str] = &["serde", "serde_json"];
-    // archlist reads its own YAML files, which is what serde is for there.
-    let rules: [(&str, &[&[&str]]); 5] = [
+    // Those that read YAML files need serde for that.
+    let rules: [(&str, &[&[&str]]); 7] = [
         ("blockgate-arch", &[RIM, MACHINE_OUTPUT]),
         ("blockgate-findings", &[RIM, MACHINE_OUTPUT]),
         ("blockgate-expect", &[RIM, MACHINE_OUTPUT]),
         ("blockgate-fatbin", &[RIM, MACHINE_OUTPUT]),
+        ("blockgate-yaml", &[RIM]),
         ("blockgate-archlist", &[RIM]),
+        ("blockgate-config", &[RIM]),
     ];
     for (core, forbidden) in rules {
         let reached = closure(core);
