@@ -9,13 +9,17 @@
 
 mod census;
 mod evaluate;
+mod identical;
 mod mapped;
+mod policy;
 pub mod render;
 mod report;
+pub mod rules;
 mod run;
 
 pub use census::{ArchCount, ByteCount, Totals};
 pub use evaluate::{Evaluation, Outcome};
 pub use mapped::Bytes;
-pub use report::{FileReport, ImageReport, KernelReport, MemberReport, Report};
+pub use policy::{Policy, PolicyError};
+pub use report::{FileReport, ImageReport, KernelReport, MemberReport, Report, Unchecked, Waived};
 pub use run::{NoProgress, Options, Progress, audit};

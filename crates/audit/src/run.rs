@@ -10,9 +10,11 @@ use blockgate_findings::{ArtifactPlace, Finding, Location, Severity};
 use rayon::prelude::*;
 
 use crate::census::Totals;
-use crate::evaluate::evaluate;
+use crate::evaluate::{Sight, evaluate};
 use crate::mapped::Bytes;
+use crate::policy::Policy;
 use crate::report::{FileReport, ImageReport, KernelReport, MemberReport, Report};
+use crate::{identical, rules};
 
 /// What an audit looks at.
 #[derive(Clone, Debug, Default)]
@@ -25,6 +27,16 @@ pub struct Options {
     pub expectations: Vec<Expectation>,
     /// What the reader accepts.
     pub limits: Limits,
+    /// What a configuration file says; rules are checked where there is one, even if it says nothing.
+    pub policy: Option<Policy>,
+}
+
+impl Options {
+    /// Every expectation: those over all inputs, then those of the configuration file.
+    fn all_expectations(&self) -> impl Iterator<Item = &Expectation> {
+        let policy = self.policy.iter().flat_map(|policy| policy.config.expectations());
+        self.expectations.iter().chain(policy.map(|placed| &placed.value))
+    }
 }
 
 /// Told about the work as it goes on, from several threads.
@@ -55,6 +67,9 @@ pub fn audit(paths: &[PathBuf], options: &Options, progress: &dyn Progress) -> R
         evaluations: Vec::new(),
         findings: Vec::new(),
         unreadable: false,
+        policy: None,
+        waived: Vec::new(),
+        unchecked: Vec::new(),
     };
     for outcome in outcomes {
         report.files.push(outcome.file);
@@ -65,9 +80,11 @@ pub fn audit(paths: &[PathBuf], options: &Options, progress: &dyn Progress) -> R
         if expectation.counts_converter_in_ptx_text() {
             report.findings.push(converter_in_ptx_text(expectation, paths));
         }
-        report
-            .evaluations
-            .push(evaluate(index, expectation, &report.files));
+        let sight = Sight::all(&report.files);
+        report.evaluations.push(evaluate(index, expectation, &sight));
+    }
+    if let Some(policy) = &options.policy {
+        rules::apply(&mut report, policy, options.list_only, options.expectations.len());
     }
     report
 }
@@ -201,7 +218,9 @@ impl FileOutcome {
                 result
             })
             .collect();
-        for (image, defects) in inspected {
+        let identical_to = identical::offsets(&artifact.images);
+        for ((mut image, defects), identical_to) in inspected.into_iter().zip(identical_to) {
+            image.identical_to = identical_to;
             self.file.images.push(image);
             for defect in defects {
                 self.defect(&defect, external);
@@ -289,6 +308,7 @@ fn inspect(image: &Image<'_>, external: Option<&Arc<str>>, options: &Options) ->
         compression: image.compression,
         stored_bytes: image.stored_size,
         container: image.container(),
+        identical_to: None,
         size_bytes: image.size,
         toolkit: None,
         kernel_count: None,
@@ -296,7 +316,7 @@ fn inspect(image: &Image<'_>, external: Option<&Arc<str>>, options: &Options) ->
         sass: blockgate_fatbin::Histogram::default(),
         mnemonics_known: false,
         kernels: Vec::new(),
-        ptx_matches: vec![None; options.expectations.len()],
+        ptx_matches: vec![None; options.all_expectations().count()],
     };
     let mut defects = Vec::new();
     // LTO-IR and unknown kinds are listed, never unpacked. A bare cubin or PTX file has no entry header that
@@ -355,8 +375,7 @@ fn inspect(image: &Image<'_>, external: Option<&Arc<str>>, options: &Options) ->
 
 fn search_ptx(image: &Image<'_>, options: &Options, row: &mut ImageReport, defects: &mut Vec<Defect>) {
     let patterns: Vec<(usize, &Pattern)> = options
-        .expectations
-        .iter()
+        .all_expectations()
         .enumerate()
         .filter_map(|(index, expectation)| match &expectation.subject {
             Subject::PtxText(pattern) => Some((index, pattern)),
