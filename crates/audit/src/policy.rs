@@ -37,6 +37,11 @@ pub enum PolicyError {
 }
 
 impl Policy {
+    /// The day that waivers are held against: in UTC, so that it is the same for everyone.
+    pub fn today() -> Date {
+        jiff::Timestamp::now().to_zoned(jiff::tz::TimeZone::UTC).date()
+    }
+
     /// The default of every rule, and nothing demanded.
     pub fn none(today: Date) -> Self {
         Self {

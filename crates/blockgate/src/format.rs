@@ -10,3 +10,18 @@ pub enum Format {
     /// One JSON document of a versioned schema.
     Json,
 }
+
+/// How the report of an audit is printed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum ReportFormat {
+    /// A table.
+    Human,
+    /// One JSON document of a versioned schema.
+    Json,
+    /// SARIF 2.1.0, for code scanning.
+    Sarif,
+    /// Annotations of a GitHub Actions run.
+    Github,
+    /// A job summary.
+    Markdown,
+}

@@ -7,11 +7,12 @@
 )]
 
 pub mod audit;
+pub mod explain;
 mod format;
 mod progress;
 mod terminal;
 
-pub use format::Format;
+pub use format::{Format, ReportFormat};
 pub use terminal::print;
 
 use blockgate_findings::ExitStatus;
@@ -28,6 +29,7 @@ pub struct Cli {
 #[derive(Debug, Subcommand)]
 enum Verb {
     Audit(audit::Args),
+    Explain(explain::Args),
 }
 
 /// Runs one command line.
@@ -37,5 +39,6 @@ enum Verb {
 pub fn run(cli: &Cli) -> anyhow::Result<ExitStatus> {
     match &cli.verb {
         Verb::Audit(args) => audit::run(args),
+        Verb::Explain(args) => explain::run(args),
     }
 }

@@ -3,7 +3,7 @@
 use blockgate_fatbin::Compression;
 use blockgate_findings::{RuleInfo, Severity};
 
-use super::library::Library;
+use super::library::{Library, images};
 use super::{Check, Hit, Needs, Rule, SINCE, Sink, page};
 use crate::report::ZSTD_DRIVER_FLOOR;
 
@@ -29,7 +29,8 @@ fn check(library: &Library<'_>, sink: &mut Sink<'_>) {
         return;
     }
     let hit = Hit::new(format!(
-        "{compressed} images need a driver of CUDA {ZSTD_DRIVER_FLOOR} (550) or later: they are compressed with zstd"
+        "{} compressed with zstd, which needs a driver of CUDA {ZSTD_DRIVER_FLOOR} (550) or later",
+        images(compressed)
     ));
     match &sink.config.driver_floor {
         Some(floor) if **floor >= ZSTD_DRIVER_FLOOR => {}
@@ -57,7 +58,7 @@ mod tests {
         let mut library = input(&[unit("a.o", "sm_90 compute_90")]);
         assert_eq!(findings("compression-driver-floor", &library), [""; 0]);
         library.images[0].compression = Compression::Zstd;
-        let message = "1 images need a driver of CUDA 12.4 (550) or later: they are compressed with zstd";
+        let message = "1 image compressed with zstd, which needs a driver of CUDA 12.4 (550) or later";
         assert_eq!(
             findings("compression-driver-floor", &library),
             [format!("info: {message}")]

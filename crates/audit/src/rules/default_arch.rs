@@ -3,7 +3,7 @@
 use blockgate_arch::{Arch, CodeKind, Scope, ToolkitVersion};
 use blockgate_findings::{RuleInfo, Severity};
 
-use super::library::Library;
+use super::library::{Library, images};
 use super::{Check, Hit, Needs, Rule, SINCE, Sink, page};
 
 pub(super) const RULE: Rule = Rule {
@@ -61,7 +61,8 @@ fn check(library: &Library<'_>, sink: &mut Sink<'_>) {
     let by = toolkit.map_or_else(String::new, |toolkit| format!(" of CUDA {}", toolkit.release()));
     sink.report(
         Hit::new(format!(
-            "{count} images for {cubin} with PTX and nothing else: the default{by} when no architecture is given"
+            "{} for {cubin} with PTX and nothing else: the default{by} when no architecture is given",
+            images(*count)
         ))
         .arch(cubin.arch)
         .note("a variable that the build does not read, or an unquoted list in CMake, loses the list without an error"),

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use blockgate_arch::{CodeKind, Target};
 use blockgate_findings::{RuleInfo, Severity};
 
-use super::library::{Library, some_of, target, unit_name};
+use super::library::{Library, images, some_of, target, unit_name};
 use super::{Check, Hit, Needs, Rule, SINCE, Sink, page};
 use crate::render::bytes;
 use crate::report::ImageReport;
@@ -61,7 +61,8 @@ fn check(library: &Library<'_>, sink: &mut Sink<'_>) {
         let count = repeated.images.len();
         sink.report(
             Hit::new(format!(
-                "{count} images for {target} in translation units that have one already ({})",
+                "{} for {target} in translation units that have one already ({})",
+                images(count),
                 bytes(repeated.stored_bytes())
             ))
             .arch(target.arch)
@@ -76,7 +77,8 @@ fn check(library: &Library<'_>, sink: &mut Sink<'_>) {
         let count = repeated.images.len();
         sink.report(
             Hit::new(format!(
-                "{count} images for {target} are byte for byte the same as earlier ones ({})",
+                "{} for {target}, byte for byte the same as earlier ones ({})",
+                images(count),
                 bytes(repeated.stored_bytes())
             ))
             .arch(target.arch)
@@ -113,8 +115,8 @@ mod tests {
         assert_eq!(
             findings("duplicate-image", &bad),
             [
-                "warning: 1 images for sm_90 in translation units that have one already (1.0 KiB)",
-                "warning: 1 images for compute_90 in translation units that have one already (1.0 KiB)",
+                "warning: 1 image for sm_90 in translation units that have one already (1.0 KiB)",
+                "warning: 1 image for compute_90 in translation units that have one already (1.0 KiB)",
             ]
         );
         let good = input(&[
@@ -130,7 +132,7 @@ mod tests {
         bad.images[1].identical_to = Some(16);
         assert_eq!(
             findings("duplicate-image", &bad),
-            ["warning: 1 images for sm_90 are byte for byte the same as earlier ones (1.0 KiB)"]
+            ["warning: 1 image for sm_90, byte for byte the same as earlier ones (1.0 KiB)"]
         );
     }
 }

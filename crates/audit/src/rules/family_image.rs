@@ -3,7 +3,7 @@
 use blockgate_arch::Scope;
 use blockgate_findings::{RuleInfo, Severity};
 
-use super::library::Library;
+use super::library::{Library, images};
 use super::{Check, Hit, Needs, Rule, SINCE, Sink, page};
 
 pub(super) const RULE: Rule = Rule {
@@ -23,7 +23,7 @@ fn check(library: &Library<'_>, sink: &mut Sink<'_>) {
         if target.arch.scope() == Scope::Family {
             let specific = target.arch.with_scope(Scope::Specific);
             sink.report(
-                Hit::new(format!("{count} images for the family target {target}"))
+                Hit::new(format!("{} for the family target {target}", images(count)))
                     .arch(target.arch)
                     .note(format!(
                         "code that asks for the specific target ({specific}) before it uses the hardware conversion takes its \
@@ -47,9 +47,9 @@ mod tests {
         assert_eq!(
             findings("family-image", &bad),
             [
-                "info: 1 images for the family target sm_100f",
+                "info: 1 image for the family target sm_100f",
                 "info: 2 images for the family target sm_120f",
-                "info: 1 images for the family target compute_120f",
+                "info: 1 image for the family target compute_120f",
             ]
         );
         let good = input(&[unit("a.o", "sm_100a sm_120 compute_120")]);

@@ -4,7 +4,7 @@ use blockgate_arch::{Arch, Scope};
 use blockgate_fatbin::ImageKind;
 use blockgate_findings::{RuleInfo, Severity};
 
-use super::library::{Library, some_of, unit_name};
+use super::library::{Library, images, some_of, unit_name};
 use super::{Check, Hit, Needs, Rule, SINCE, Sink, page};
 use crate::report::ImageReport;
 
@@ -88,12 +88,12 @@ fn check(library: &Library<'_>, sink: &mut Sink<'_>) {
 
 fn check_arch(library: &Library<'_>, arch: Arch, sink: &mut Sink<'_>) {
     // What a device link adds has no instruction at all, and no label that anybody chose.
-    let images: Vec<&ImageReport> = library
+    let found: Vec<&ImageReport> = library
         .of_kind(ImageKind::Cubin)
         .filter(|image| image.arch == Some(arch) && image.instructions != Some(0))
         .collect();
     let mut without = Vec::new();
-    for image in &images {
+    for image in &found {
         match holds_specific(image) {
             Ok(true) => {}
             Ok(false) => without.push(*image),
@@ -106,9 +106,9 @@ fn check_arch(library: &Library<'_>, arch: Arch, sink: &mut Sink<'_>) {
     let Some(first) = without.first() else { return };
     sink.report(
         Hit::new(format!(
-            "{} of {} images for {arch} hold no instruction that the plain target lacks",
+            "no instruction that the plain target lacks in {} of {} for {arch}",
             without.len(),
-            images.len()
+            images(found.len())
         ))
         .arch(arch)
         .at(first)
@@ -159,7 +159,7 @@ mod tests {
         let mut library = input(&[unit("a.o", "sm_121a")]);
         assert_eq!(
             findings("label-without-code", &library),
-            ["info: 1 of 1 images for sm_121a hold no instruction that the plain target lacks"]
+            ["info: no instruction that the plain target lacks in 1 of 1 image for sm_121a"]
         );
         library.images[0].instructions = None;
         assert_eq!(

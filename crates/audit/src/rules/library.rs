@@ -211,3 +211,11 @@ pub(crate) fn some_of(names: impl IntoIterator<Item = String>) -> String {
         more => format!("{shown} and {more} more"),
     }
 }
+
+/// `1 image` or `2 images`.
+pub(crate) fn images(count: usize) -> String {
+    match count {
+        1 => "1 image".to_owned(),
+        _ => format!("{count} images"),
+    }
+}

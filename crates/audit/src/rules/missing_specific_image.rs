@@ -4,14 +4,14 @@ use blockgate_arch::{Arch, Scope};
 use blockgate_fatbin::ImageKind;
 use blockgate_findings::{RuleInfo, Severity};
 
-use super::library::Library;
+use super::library::{Library, images};
 use super::{Check, Hit, Needs, Rule, SINCE, Sink, page};
 
 pub(super) const RULE: Rule = Rule {
     info: RuleInfo {
         id: "missing-specific-image",
         summary: "a library has plain Blackwell images and no architecture-specific one of the same capability",
-        severity: Some(Severity::Warning),
+        severity: Some(Severity::Info),
         since: SINCE,
         page: page!("missing-specific-image"),
     },
@@ -41,14 +41,23 @@ fn check(library: &Library<'_>, sink: &mut Sink<'_>) {
         sink.not_checked(reason);
         return;
     }
+    // A solver has no use for these instructions; a library that has one Blackwell target with a suffix probably has.
+    let others = specific
+        .iter()
+        .map(|(arch, _)| *arch)
+        .find(|arch| arch.major() >= FIRST_MAJOR);
     for (arch, count) in missing {
         let wanted = arch.with_scope(Scope::Specific);
-        let mut hit = Hit::new(format!("{count} images for {arch} and none for {wanted}"))
+        let mut hit = Hit::new(format!("{} for {arch} and none for {wanted}", images(count)))
             .arch(arch)
             .note(format!(
-                "the conversion to E2M1 and the block-scaled MMA exist for {wanted}, not for {arch}; one translation unit \
-                 that is compiled for {wanted} as well is enough where only that one uses them"
+                "the conversion to E2M1 and the block-scaled MMA exist for {wanted}, not for {arch}"
             ));
+        if let Some(other) = others {
+            hit = hit.severity(Severity::Warning).note(format!(
+                "{other} is there: the library has code for such targets, and {wanted} may have been forgotten"
+            ));
+        }
         let family = arch.with_scope(Scope::Family);
         if library
             .of_kind(ImageKind::Cubin)
@@ -64,6 +73,8 @@ fn check(library: &Library<'_>, sink: &mut Sink<'_>) {
 
 #[cfg(test)]
 mod tests {
+    use blockgate_findings::Severity;
+
     use super::super::testing::{check, findings, input, unit};
 
     #[test]
@@ -71,7 +82,7 @@ mod tests {
         let plain = input(&[unit("a.o", "sm_90a sm_120 compute_120"), unit("b.o", "sm_120")]);
         assert_eq!(
             findings("missing-specific-image", &plain),
-            ["warning: 2 images for sm_120 and none for sm_120a"]
+            ["info: 2 images for sm_120 and none for sm_120a"]
         );
     }
 
@@ -89,6 +100,11 @@ mod tests {
 
     #[test]
     fn another_capability_does_not_count_and_a_family_image_is_named() {
+        let alone = input(&[unit("a.o", "sm_90a sm_121")]);
+        assert_eq!(
+            findings("missing-specific-image", &alone),
+            ["info: 1 image for sm_121 and none for sm_121a"]
+        );
         let other = input(&[unit("a.o", "sm_120a sm_121 sm_121f")]);
         let report = check(&other, "");
         let finding = report
@@ -96,8 +112,10 @@ mod tests {
             .iter()
             .find(|finding| finding.rule == "missing-specific-image")
             .unwrap();
-        assert_eq!(finding.message, "1 images for sm_121 and none for sm_121a");
-        assert!(finding.notes[1].starts_with("sm_121f is there"));
+        assert_eq!(finding.message, "1 image for sm_121 and none for sm_121a");
+        assert_eq!(finding.severity, Severity::Warning);
+        assert!(finding.notes[1].starts_with("sm_120a is there"));
+        assert!(finding.notes[2].starts_with("sm_121f is there"));
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! `partial-coverage`: a target that most translation units have and some do not.
+//! `partial-coverage`: a target that all but a few translation units have.
 
 use blockgate_arch::{CodeKind, Device, Scope, Target};
 use blockgate_findings::{RuleInfo, Severity};
@@ -9,7 +9,7 @@ use super::{Check, Hit, Needs, Rule, SINCE, Sink, page};
 pub(super) const RULE: Rule = Rule {
     info: RuleInfo {
         id: "partial-coverage",
-        summary: "most translation units of a library have an image for a target, and some do not",
+        summary: "all but a few translation units of a library have an image for a target",
         severity: Some(Severity::Warning),
         since: SINCE,
         page: page!("partial-coverage"),
@@ -19,13 +19,17 @@ pub(super) const RULE: Rule = Rule {
     check: Check::Library(check),
 };
 
+/// Up to one unit of so many, and one in any case, was forgotten. Where more of them lack a target, sources were given their
+/// targets by what they do: of NCCL's 76 units 20 are for `sm_100f` alone.
+const ONE_OF: usize = 10;
+
 fn check(library: &Library<'_>, sink: &mut Sink<'_>) {
     let total = library.units.len();
     for (wanted, _) in library.targets() {
         let (with, without): (Vec<&Unit<'_>>, Vec<&Unit<'_>>) =
             library.units.iter().partition(|unit| has(unit, wanted));
-        // A target of a few units was added for those on purpose; a target of most was meant for all.
-        if without.is_empty() || with.len() <= total / 2 || added_on_purpose(wanted, &without) {
+        let few = without.len() <= (total / ONE_OF).max(1) && with.len() > without.len();
+        if without.is_empty() || !few || added_on_purpose(wanted, &without) {
             continue;
         }
         if let Some(reason) = library.incomplete() {
@@ -35,7 +39,7 @@ fn check(library: &Library<'_>, sink: &mut Sink<'_>) {
         let device = Device::of(wanted.arch);
         let stranded = without.iter().filter(|unit| !serves(unit, device)).count();
         let hit = Hit::new(format!(
-            "{} of {total} translation units have an image for {wanted}, {} do not",
+            "{} of {total} translation units have an image for {wanted}, {} without",
             with.len(),
             without.len()
         ))
@@ -89,16 +93,16 @@ mod tests {
     fn a_unit_that_was_forgotten() {
         assert_eq!(
             library(9, "sm_90 sm_120", &[unit("forgotten.o", "sm_90")]),
-            ["warning: 9 of 10 translation units have an image for sm_120, 1 do not"]
+            ["warning: 9 of 10 translation units have an image for sm_120, 1 without"]
         );
         // What it has instead runs there, as plain code of an earlier minor version or compiled from PTX.
         assert_eq!(
             library(9, "sm_80 sm_86", &[unit("forgotten.o", "sm_80")]),
-            ["info: 9 of 10 translation units have an image for sm_86, 1 do not"]
+            ["info: 9 of 10 translation units have an image for sm_86, 1 without"]
         );
         assert_eq!(
             library(9, "sm_90 sm_120", &[unit("forgotten.o", "sm_90 compute_90")])[0],
-            "info: 9 of 10 translation units have an image for sm_120, 1 do not"
+            "info: 9 of 10 translation units have an image for sm_120, 1 without"
         );
     }
 
@@ -116,8 +120,16 @@ mod tests {
         );
         assert_eq!(
             library(5, "sm_90a compute_90", &[unit("q.o", "sm_80 compute_90")])[0],
-            "info: 5 of 6 translation units have an image for sm_90a, 1 do not"
+            "info: 5 of 6 translation units have an image for sm_90a, 1 without"
         );
+    }
+
+    /// NCCL 2.32.3 and its like: kernels that were written for one target.
+    #[test]
+    fn many_units_without_it_are_a_design() {
+        let other = [unit("x.o", "sm_100f"), unit("y.o", "sm_100f")];
+        assert_eq!(library(9, "sm_90 sm_120", &other), [""; 0]);
+        assert_eq!(library(1, "sm_90 sm_120", &[unit("x.o", "sm_90")]), [""; 0]);
     }
 
     #[test]
