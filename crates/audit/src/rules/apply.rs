@@ -8,7 +8,7 @@ use blockgate_findings::{ArtifactPlace, Finding, Location, Severity};
 
 use super::library::{Artifact, Library};
 use super::waivers::Waivers;
-use super::{Check, Hit, Needs, RULES, Rule, Sink, unmatched_artifact};
+use super::{Check, Hit, RULES, Rule, Sink, unmatched_artifact};
 use crate::evaluate::{Sight, evaluate};
 use crate::policy::Policy;
 use crate::report::{FileReport, Report, Unchecked};
@@ -35,7 +35,7 @@ pub(crate) fn apply(report: &mut Report, policy: &Policy, list_only: bool, first
         let Some(severity) = severity_of(rule, policy) else {
             continue;
         };
-        if list_only && rule.needs == Needs::Code {
+        if list_only && rule.needs.code(&policy.config) {
             report.unchecked.push(Unchecked {
                 rule: rule.info.id,
                 severity,

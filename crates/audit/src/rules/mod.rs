@@ -46,12 +46,25 @@ pub(crate) struct Rule {
 }
 
 /// What must have been read for a rule to be checked.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug)]
 pub(crate) enum Needs {
     /// Headers, which a listing reads too.
     Headers,
     /// The images themselves.
     Code,
+    /// The images themselves, where the project asks for something; else there is nothing to check.
+    CodeIf(fn(&AuditPolicy) -> bool),
+}
+
+impl Needs {
+    /// Whether the rule has something to check that headers do not tell.
+    fn code(self, config: &AuditPolicy) -> bool {
+        match self {
+            Self::Headers => false,
+            Self::Code => true,
+            Self::CodeIf(asked) => asked(config),
+        }
+    }
 }
 
 /// How a rule is checked.

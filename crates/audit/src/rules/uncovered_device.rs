@@ -15,7 +15,7 @@ pub(super) const RULE: Rule = Rule {
         page: page!("uncovered-device"),
     },
     // Only the code tells a translation unit from the stub that a device link adds.
-    needs: Needs::Code,
+    needs: Needs::CodeIf(|config| !config.require_devices.is_empty()),
     check: Check::Library(check),
 };
 
