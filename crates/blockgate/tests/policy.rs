@@ -73,8 +73,12 @@ fn each_rule_on_real_files() {
             "notice: no PTX for a plain target, so a GPU that is later than all of these finds nothing to run",
             "cases/a05_combined.o",
         ),
-        ("duplicate-image", "edge/twice.fatbin",
-            "warning: 1 image for sm_80, byte for byte the same as earlier ones (4.8 KiB)", "cases/a05_combined.o"),
+        (
+            "duplicate-image",
+            "edge/twice.fatbin",
+            "warning: 1 image for sm_80, byte for byte the same as earlier ones (4.8 KiB)",
+            "cases/a05_combined.o",
+        ),
         (
             "default-arch",
             "cases/a19.o",
@@ -183,6 +187,20 @@ fn release(format: &str) -> Output {
     )
 }
 
+/// Holds what was printed against a schema, whose path is relative to the fixtures.
+#[track_caller]
+fn conforms(printed: &str, schema: &str) {
+    let schema = fs::read_to_string(fixtures().join(schema)).unwrap();
+    let schema = serde_json::from_str(&schema).unwrap();
+    let document = serde_json::from_str(printed).unwrap();
+    let validator = jsonschema::validator_for(&schema).unwrap();
+    let problems: Vec<String> = validator
+        .iter_errors(&document)
+        .map(|problem| format!("{}: {problem}", problem.instance_path()))
+        .collect();
+    assert!(problems.is_empty(), "{problems:#?}");
+}
+
 #[track_caller]
 fn check(output: &Output, status: i32, expected: &Expect) {
     expected.assert_eq(&stdout(output));
@@ -227,6 +245,7 @@ fn a_policy_for_people() {
 #[test]
 fn a_policy_for_programs() {
     let printed = stdout(&release("json"));
+    conforms(&printed, "../../docs/schema/audit-1.json");
     let (_, rest) = printed.split_once("  \"expectations\": ").unwrap();
     expect![[r#"
         [
@@ -375,6 +394,7 @@ fn a_policy_for_programs() {
 #[test]
 fn a_policy_for_code_scanning() {
     let printed = stdout(&release("sarif"));
+    conforms(&printed, "../sarif/sarif-2.1.0-rtm.5.json");
     let (_, results) = printed.split_once("\"invocations\"").unwrap();
     let (results, rules) = results.split_once("\"tool\"").unwrap();
     expect![[r#"

@@ -29,7 +29,7 @@ pub(crate) fn apply(report: &mut Report, policy: &Policy, list_only: bool, first
     let paths: Vec<Vec<String>> = files.iter().map(|file| policy.paths_of(&file.path)).collect();
     let mut candidates: Vec<Candidate> = std::mem::take(&mut report.findings)
         .into_iter()
-        .map(|finding| found_while_reading(finding, &files))
+        .map(|finding| found_while_reading(finding, &files, policy))
         .collect();
     for rule in RULES {
         let Some(severity) = severity_of(rule, policy) else {
@@ -158,7 +158,7 @@ fn candidate(
     }
 }
 
-fn found_while_reading(finding: Finding, files: &[FileReport]) -> Candidate {
+fn found_while_reading(finding: Finding, files: &[FileReport], policy: &Policy) -> Candidate {
     let mut candidate = Candidate {
         finding,
         arch: None,
@@ -167,6 +167,15 @@ fn found_while_reading(finding: Finding, files: &[FileReport]) -> Candidate {
     let Location::Artifact(place) = &candidate.finding.location else {
         return candidate;
     };
+    // A damaged file may have many findings and many images; only a waiver asks which belong together.
+    if policy
+        .config
+        .waivers
+        .iter()
+        .all(|waiver| waiver.rule != candidate.finding.rule)
+    {
+        return candidate;
+    }
     let Some((index, file)) = files.iter().enumerate().find(|(_, file)| file.path == place.path) else {
         return candidate;
     };
@@ -237,4 +246,69 @@ fn demand(
         number += demanded.expect.len();
     }
     report.evaluations.extend(evaluations);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::{check, package};
+    use crate::evaluate::Outcome;
+
+    /// Each demand is about one artifact: the package as a whole, or the files that the glob selects.
+    #[test]
+    fn demands_on_a_package_and_on_its_files() {
+        let wheel = package("x.whl", &[("m/a.so", "sm_90 sm_120"), ("m/b.so", "sm_90")]);
+        let report = check(
+            &wheel,
+            r#"
+audit:
+  expect: ['cubins(sm_90) == 2', 'size == 1 MiB']
+  artifacts:
+    - path: "**/b.so"
+      expect: ['cubins(sm_90) == 1', 'cubins(sm_120) == 0', 'size == 2 KiB']
+      size_budget: "<= 1 KiB"
+    - path: "m/*.so"
+      expect: ['cubins(sm_120) == 1']
+"#,
+        );
+        let rows: Vec<(String, String, bool)> = report
+            .evaluations
+            .iter()
+            .map(|row| {
+                let Outcome::Checked { holds, .. } = row.outcome else {
+                    panic!("{row:?}");
+                };
+                (
+                    row.artifact.clone().unwrap(),
+                    row.expectation.source.clone(),
+                    holds,
+                )
+            })
+            .collect();
+        let expected = [
+            ("x.whl", "cubins(sm_90) == 2", true),
+            ("x.whl", "size == 1 MiB", true),
+            ("m/b.so in x.whl", "cubins(sm_90) == 1", true),
+            ("m/b.so in x.whl", "cubins(sm_120) == 0", true),
+            ("m/b.so in x.whl", "size == 2 KiB", true),
+            ("m/a.so in x.whl", "cubins(sm_120) == 1", true),
+            ("m/b.so in x.whl", "cubins(sm_120) == 1", false),
+        ];
+        let expected =
+            expected.map(|(artifact, source, holds)| (artifact.to_owned(), source.to_owned(), holds));
+        assert_eq!(rows, expected);
+        let budget = report
+            .findings
+            .iter()
+            .find(|finding| finding.rule == "size-over-budget")
+            .unwrap();
+        assert_eq!(budget.message, "the size is 2.0 KiB and should be <= 1 KiB");
+        // Rules look at each library of the package by itself.
+        let lacking: Vec<&str> = report
+            .findings
+            .iter()
+            .filter(|finding| finding.rule == "missing-specific-image")
+            .map(|finding| finding.message.as_str())
+            .collect();
+        assert_eq!(lacking, ["1 image for sm_120 and none for sm_120a"]);
+    }
 }

@@ -1,11 +1,11 @@
 //! `duplicate-image`: the same image twice, which costs bytes and is never loaded.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
-use blockgate_arch::{CodeKind, Target};
+use blockgate_arch::Target;
 use blockgate_findings::{RuleInfo, Severity};
 
-use super::library::{Library, images, some_of, target, unit_name};
+use super::library::{Library, TargetKey, images, some_of, target, target_key, unit_name};
 use super::{Check, Hit, Needs, Rule, SINCE, Sink, page};
 use crate::render::bytes;
 use crate::report::ImageReport;
@@ -35,21 +35,20 @@ impl<'a> Repeated<'a> {
 }
 
 fn check(library: &Library<'_>, sink: &mut Sink<'_>) {
-    let mut in_units: BTreeMap<Key, (Target, Repeated<'_>)> = BTreeMap::new();
-    let mut identical: BTreeMap<Key, (Target, Repeated<'_>)> = BTreeMap::new();
+    let mut in_units: BTreeMap<TargetKey, (Target, Repeated<'_>)> = BTreeMap::new();
+    let mut identical: BTreeMap<TargetKey, (Target, Repeated<'_>)> = BTreeMap::new();
     for unit in &library.units {
-        let mut seen: Vec<Target> = Vec::new();
+        let mut seen: BTreeSet<TargetKey> = BTreeSet::new();
         for image in &unit.images {
             let Some(target) = target(image) else { continue };
             let rows = if image.identical_to.is_some() {
                 &mut identical
-            } else if seen.contains(&target) {
-                &mut in_units
-            } else {
-                seen.push(target);
+            } else if seen.insert(target_key(target)) {
                 continue;
+            } else {
+                &mut in_units
             };
-            let row = rows.entry(key(target));
+            let row = rows.entry(target_key(target));
             row.or_insert_with(|| (target, Repeated::default()))
                 .1
                 .images
@@ -86,13 +85,6 @@ fn check(library: &Library<'_>, sink: &mut Sink<'_>) {
             .note(format!("here: {}", shown(repeated))),
         );
     }
-}
-
-/// Display order of targets.
-type Key = (bool, blockgate_arch::DisplayKey);
-
-fn key(target: Target) -> Key {
-    (target.kind == CodeKind::Ptx, target.arch.display_key())
 }
 
 fn place(image: &ImageReport) -> String {

@@ -25,8 +25,12 @@ pub(super) fn finding(waiver: &Waiver, matching: u64, config: &AuditPolicy) -> O
         rule: RULE.info.id,
         severity: severity(&RULE, config)?,
         message: format!(
-            "the waiver for `{}` ended on {until}; {matching} findings are no longer accepted",
-            waiver.rule
+            "the waiver for `{}` ended on {until}; {} longer accepted",
+            waiver.rule,
+            match matching {
+                1 => "1 finding is no".to_owned(),
+                _ => format!("{matching} findings are no"),
+            }
         ),
         location: Location::Text(waiver.place.clone()),
         notes: vec![format!("its reason was: {}", waiver.reason)],

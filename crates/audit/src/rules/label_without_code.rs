@@ -1,6 +1,8 @@
 //! `label-without-code`: a specific image without an instruction that plain code could not have.
 
-use blockgate_arch::{Arch, Scope};
+use std::collections::BTreeMap;
+
+use blockgate_arch::{Arch, DisplayKey, Scope};
 use blockgate_fatbin::ImageKind;
 use blockgate_findings::{RuleInfo, Severity};
 
@@ -81,19 +83,25 @@ fn holds_specific(image: &ImageReport) -> Result<bool, String> {
 }
 
 fn check(library: &Library<'_>, sink: &mut Sink<'_>) {
-    for (arch, _) in library.cubins_of(Scope::Specific) {
-        check_arch(library, arch, sink);
+    let mut by_arch: BTreeMap<DisplayKey, (Arch, Vec<&ImageReport>)> = BTreeMap::new();
+    for image in library.of_kind(ImageKind::Cubin) {
+        // What a device link adds has no instruction at all, and no label that anybody chose.
+        if let Some(arch) = image.arch
+            && arch.scope() == Scope::Specific
+            && image.instructions != Some(0)
+        {
+            let row = by_arch.entry(arch.display_key());
+            row.or_insert_with(|| (arch, Vec::new())).1.push(image);
+        }
+    }
+    for (arch, found) in by_arch.into_values() {
+        check_arch(arch, &found, sink);
     }
 }
 
-fn check_arch(library: &Library<'_>, arch: Arch, sink: &mut Sink<'_>) {
-    // What a device link adds has no instruction at all, and no label that anybody chose.
-    let found: Vec<&ImageReport> = library
-        .of_kind(ImageKind::Cubin)
-        .filter(|image| image.arch == Some(arch) && image.instructions != Some(0))
-        .collect();
+fn check_arch(arch: Arch, found: &[&ImageReport], sink: &mut Sink<'_>) {
     let mut without = Vec::new();
-    for image in &found {
+    for image in found {
         match holds_specific(image) {
             Ok(true) => {}
             Ok(false) => without.push(*image),

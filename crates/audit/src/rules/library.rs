@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use blockgate_arch::{Arch, CodeKind, Scope, Target};
+use blockgate_arch::{Arch, CodeKind, DisplayKey, Scope, Target};
 use blockgate_expect::Glob;
 use blockgate_fatbin::ImageKind;
 
@@ -126,15 +126,11 @@ impl<'a> Library<'a> {
 
     /// How many images it has for each target, sorted for display.
     pub(crate) fn targets(&self) -> Vec<(Target, usize)> {
-        let mut rows: Vec<(Target, usize)> = Vec::new();
+        let mut rows: BTreeMap<TargetKey, (Target, usize)> = BTreeMap::new();
         for target in self.images.iter().filter_map(|image| target(image)) {
-            match rows.iter_mut().find(|(row, _)| *row == target) {
-                Some((_, count)) => *count += 1,
-                None => rows.push((target, 1)),
-            }
+            rows.entry(target_key(target)).or_insert((target, 0)).1 += 1;
         }
-        rows.sort_by_key(|(target, _)| (target.kind == CodeKind::Ptx, target.arch.display_key()));
-        rows
+        rows.into_values().collect()
     }
 
     /// Architectures of its cubins with `scope`, with the number of images, sorted for display.
@@ -199,6 +195,13 @@ pub(crate) fn target(image: &ImageReport) -> Option<Target> {
         arch: image.arch?,
         kind,
     })
+}
+
+/// Display order of targets: machine code first. Architectures have no order of their own.
+pub(crate) type TargetKey = (bool, DisplayKey);
+
+pub(crate) fn target_key(target: Target) -> TargetKey {
+    (target.kind == CodeKind::Ptx, target.arch.display_key())
 }
 
 /// The first names of many, for a note.

@@ -1,7 +1,8 @@
 //! `missing-specific-image`: plain Blackwell images without the architecture-specific one beside them.
 
+use std::collections::BTreeSet;
+
 use blockgate_arch::{Arch, Scope};
-use blockgate_fatbin::ImageKind;
 use blockgate_findings::{RuleInfo, Severity};
 
 use super::library::{Library, images};
@@ -30,9 +31,10 @@ fn check(library: &Library<'_>, sink: &mut Sink<'_>) {
         .filter(|(arch, _)| arch.major() >= FIRST_MAJOR)
         .collect();
     let specific = library.cubins_of(Scope::Specific);
+    let numbers: BTreeSet<u32> = specific.iter().map(|(arch, _)| arch.number()).collect();
     let missing: Vec<(Arch, usize)> = plain
         .into_iter()
-        .filter(|(arch, _)| !specific.iter().any(|(other, _)| other.number() == arch.number()))
+        .filter(|(arch, _)| !numbers.contains(&arch.number()))
         .collect();
     if missing.is_empty() {
         return;
@@ -41,6 +43,8 @@ fn check(library: &Library<'_>, sink: &mut Sink<'_>) {
         sink.not_checked(reason);
         return;
     }
+    let families = library.cubins_of(Scope::Family);
+    let families: BTreeSet<u32> = families.iter().map(|(arch, _)| arch.number()).collect();
     // A solver has no use for these instructions; a library that has one Blackwell target with a suffix probably has.
     let others = specific
         .iter()
@@ -59,10 +63,7 @@ fn check(library: &Library<'_>, sink: &mut Sink<'_>) {
             ));
         }
         let family = arch.with_scope(Scope::Family);
-        if library
-            .of_kind(ImageKind::Cubin)
-            .any(|image| image.arch == Some(family))
-        {
+        if families.contains(&family.number()) {
             hit = hit.note(format!(
                 "{family} is there: gates that ask for the specific target are shut in it"
             ));

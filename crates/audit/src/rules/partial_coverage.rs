@@ -1,9 +1,11 @@
 //! `partial-coverage`: a target that all but a few translation units have.
 
+use std::collections::BTreeMap;
+
 use blockgate_arch::{CodeKind, Device, Scope, Target};
 use blockgate_findings::{RuleInfo, Severity};
 
-use super::library::{Library, Unit, some_of, target};
+use super::library::{Library, TargetKey, Unit, some_of, target, target_key};
 use super::{Check, Hit, Needs, Rule, SINCE, Sink, page};
 
 pub(super) const RULE: Rule = Rule {
@@ -25,11 +27,23 @@ const ONE_OF: usize = 10;
 
 fn check(library: &Library<'_>, sink: &mut Sink<'_>) {
     let total = library.units.len();
-    for (wanted, _) in library.targets() {
+    let mut units_with: BTreeMap<TargetKey, (Target, usize)> = BTreeMap::new();
+    for unit in &library.units {
+        let targets = unit.images.iter().filter_map(|image| target(image));
+        let targets: BTreeMap<TargetKey, Target> =
+            targets.map(|target| (target_key(target), target)).collect();
+        for (key, target) in targets {
+            units_with.entry(key).or_insert((target, 0)).1 += 1;
+        }
+    }
+    for (wanted, count) in units_with.into_values() {
+        let lacking = total - count;
+        if lacking == 0 || lacking > (total / ONE_OF).max(1) || lacking >= count {
+            continue;
+        }
         let (with, without): (Vec<&Unit<'_>>, Vec<&Unit<'_>>) =
             library.units.iter().partition(|unit| has(unit, wanted));
-        let few = without.len() <= (total / ONE_OF).max(1) && with.len() > without.len();
-        if without.is_empty() || !few || added_on_purpose(wanted, &without) {
+        if added_on_purpose(wanted, &without) {
             continue;
         }
         if let Some(reason) = library.incomplete() {

@@ -67,6 +67,21 @@ pub(super) fn input(units: &[Targets]) -> FileReport {
     }
 }
 
+/// A package of shared objects, each with the targets of one region.
+pub(super) fn package(path: &str, files: &[(&'static str, &str)]) -> FileReport {
+    let units: Vec<Targets> = files.iter().map(|(name, targets)| unit(name, targets)).collect();
+    let mut package = input(&units);
+    package.path = path.to_owned();
+    package.format = "wheel";
+    for image in &mut package.images {
+        image.file.clone_from(&image.member);
+    }
+    for member in &mut package.members {
+        member.file = Some(Arc::clone(&member.name));
+    }
+    package
+}
+
 fn image(unit: &Targets, target: Target, offset_bytes: u64) -> ImageReport {
     let is_cubin = target.kind == CodeKind::Cubin;
     let code = u64::from(unit.has_code);
