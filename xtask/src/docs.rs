@@ -1,6 +1,7 @@
 //! `cargo xtask docs`: writes what is made from tables and records, or checks that it is up to date.
 
 mod cli;
+mod rules;
 mod tables;
 
 use std::path::Path;
@@ -35,6 +36,10 @@ const GENERATED: &[Generated] = &[
     Generated {
         path: "docs/gates.md",
         content: |_, _| gate_tables(),
+    },
+    Generated {
+        path: "docs/rules/README.md",
+        content: |_, _| Ok(rules::index()),
     },
     Generated {
         path: "docs/schema/audit-1.json",

@@ -6,11 +6,11 @@ use blockgate_arch::dialect::{Entry, ProblemKind, Request, Span as PartSpan, val
 use blockgate_arch::toolkits::{self, MEASURED_RELEASES};
 use blockgate_arch::{Arch, ToolkitVersion};
 use blockgate_findings::{Finding, Severity};
+use blockgate_yaml::inner_span;
 
 use crate::model::ArchList;
-use crate::nearest::nearest;
 use crate::rules::{self, finding, noted};
-use crate::yaml::inner_span;
+use blockgate_findings::nearest;
 
 impl ArchList {
     pub(crate) fn finding(

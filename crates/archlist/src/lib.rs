@@ -9,12 +9,11 @@
 mod check;
 mod keys;
 mod model;
-mod nearest;
+
 mod read;
 mod rules;
 mod set;
 mod ships;
-mod yaml;
 
 pub use model::{ArchList, ExpectedFailure, PerSource, Places, SameCode, SourceSet, Span};
 pub use read::parse;

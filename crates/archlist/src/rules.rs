@@ -3,6 +3,7 @@
 use std::ops::Range;
 
 use blockgate_findings::{Finding, Location, Severity, TextPlace, line_column};
+use blockgate_yaml::ReaderRules;
 
 /// A list is one YAML document.
 pub(crate) const YAML: &str = "list-yaml";
@@ -30,6 +31,13 @@ pub(crate) const SOURCE: &str = "list-source";
 pub(crate) const BASELINE: &str = "list-baseline";
 /// A list that ships plain Blackwell code also ships the architecture-specific image, and expects its converter.
 pub(crate) const SHIPS: &str = "list-ships-without-converter";
+
+/// What the reader of the document itself reports.
+pub(crate) const READER: ReaderRules = ReaderRules {
+    unknown_key: UNKNOWN_KEY,
+    duplicate_key: DUPLICATE_KEY,
+    value: VALUE,
+};
 
 /// An error about `span` of `text`.
 pub(crate) fn finding(

@@ -3,8 +3,8 @@
 use blockgate_findings::Finding;
 
 use crate::model::ArchList;
-use crate::nearest::nearest;
 use crate::rules::{self, noted};
+use blockgate_findings::nearest;
 
 /// What is wrong between lists: two of one name, and baselines that lead nowhere.
 pub fn check_set(lists: &[ArchList]) -> Vec<Finding> {

@@ -217,7 +217,7 @@ size_over_baseline: "<= 512 KiB"
 
             x.yaml:4:1 list-duplicate-key: `why` is there already, in line 1
                 ^ "why"
-            x.yaml:7:3 list-duplicate-key: `quantize.cu` is there already
+            x.yaml:7:3 list-duplicate-key: `quantize.cu` is there already, in line 6
                 ^ "quantize.cu"
 
             x.yaml:4:10 list-value: `kernel` means nothing here; expected `kernels` or `markers`

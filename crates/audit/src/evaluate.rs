@@ -3,17 +3,53 @@
 use blockgate_arch::Arch;
 use blockgate_expect::{ArchPattern, Expectation, Subject};
 use blockgate_fatbin::ImageKind;
-use blockgate_findings::ExitStatus;
+use blockgate_findings::{ExitStatus, TextPlace};
 
-use crate::report::{FileReport, ImageReport};
+use crate::report::{FileReport, ImageReport, MemberReport};
 
 /// An expectation and what became of it.
 #[derive(Clone, Debug)]
 pub struct Evaluation {
     /// The expectation.
     pub expectation: Expectation,
-    /// The outcome, over all inputs together.
+    /// The outcome.
     pub outcome: Outcome,
+    /// The one artifact that it was evaluated on; `None` where it was on all inputs together.
+    pub artifact: Option<String>,
+    /// Where a configuration file demands it; `None` where the command line does.
+    pub place: Option<TextPlace>,
+}
+
+/// What an expectation looks at.
+pub(crate) struct Sight<'a> {
+    /// The inputs.
+    pub(crate) inputs: Vec<&'a FileReport>,
+    /// The one file of a package or folder; everything if absent.
+    pub(crate) file: Option<&'a str>,
+}
+
+impl<'a> Sight<'a> {
+    /// All inputs together.
+    pub(crate) fn all(inputs: &'a [FileReport]) -> Self {
+        Self {
+            inputs: inputs.iter().collect(),
+            file: None,
+        }
+    }
+
+    fn images(&self) -> impl Iterator<Item = &'a ImageReport> {
+        self.inputs
+            .iter()
+            .flat_map(|input| &input.images)
+            .filter(|image| self.file.is_none() || image.file.as_deref() == self.file)
+    }
+
+    fn members(&self) -> impl Iterator<Item = &'a MemberReport> {
+        self.inputs
+            .iter()
+            .flat_map(|input| &input.members)
+            .filter(|member| self.file.is_none() || member.file.as_deref() == self.file)
+    }
 }
 
 /// What an expectation came to.
@@ -44,9 +80,9 @@ impl Evaluation {
     }
 }
 
-/// Evaluates expectation number `index` of the options over all `files` together.
-pub(crate) fn evaluate(index: usize, expectation: &Expectation, files: &[FileReport]) -> Evaluation {
-    let outcome = match count(index, expectation, files) {
+/// Evaluates expectation number `index` of the options over all that is in `sight` together.
+pub(crate) fn evaluate(index: usize, expectation: &Expectation, sight: &Sight<'_>) -> Evaluation {
+    let outcome = match count(index, expectation, sight) {
         Ok(found) => Outcome::Checked {
             found,
             holds: expectation.holds(found),
@@ -56,20 +92,26 @@ pub(crate) fn evaluate(index: usize, expectation: &Expectation, files: &[FileRep
     Evaluation {
         expectation: expectation.clone(),
         outcome,
+        artifact: None,
+        place: None,
     }
 }
 
-fn count(index: usize, expectation: &Expectation, files: &[FileReport]) -> Result<u64, String> {
-    if let Some(file) = files.iter().find(|file| !file.read_in_full) {
-        return Err(format!("{} could not be read in full", file.path));
+fn count(index: usize, expectation: &Expectation, sight: &Sight<'_>) -> Result<u64, String> {
+    if let Some(input) = sight.inputs.iter().find(|input| !input.read_in_full) {
+        return Err(format!("{} could not be read in full", input.path));
     }
-    if expectation.member.is_some() && !files.iter().any(|file| has_member(file, expectation)) {
+    let members = || {
+        sight
+            .members()
+            .filter(|member| selects(expectation, Some(&member.name)))
+    };
+    if expectation.member.is_some() && members().next().is_none() {
         return Err("no archive member has a name like that".to_owned());
     }
     let images = || {
-        files
-            .iter()
-            .flat_map(|file| &file.images)
+        sight
+            .images()
             .filter(|image| image.counted && selects(expectation, image.member.as_deref()))
     };
     match &expectation.subject {
@@ -110,15 +152,14 @@ fn count(index: usize, expectation: &Expectation, files: &[FileReport]) -> Resul
                     }
                 })
         }
-        Subject::Size => Ok(match &expectation.member {
-            None => files.iter().map(|file| file.size_bytes).sum(),
-            Some(_) => files
-                .iter()
-                .flat_map(|file| &file.members)
-                .filter(|member| selects(expectation, Some(&member.name)))
+        Subject::Size => match (&expectation.member, sight.file) {
+            (None, None) => Ok(sight.inputs.iter().map(|input| input.size_bytes).sum()),
+            (None, Some(file)) => members()
+                .find(|member| *member.name == *file)
                 .map(|member| member.size_bytes)
-                .sum(),
-        }),
+                .ok_or_else(|| format!("the size of {file} is not listed")),
+            (Some(_), _) => Ok(members().map(|member| member.size_bytes).sum()),
+        },
     }
 }
 
@@ -128,12 +169,6 @@ fn selects(expectation: &Expectation, member: Option<&str>) -> bool {
         .member
         .as_ref()
         .is_none_or(|glob| member.is_some_and(|name| glob.is_match(name)))
-}
-
-fn has_member(file: &FileReport, expectation: &Expectation) -> bool {
-    file.members
-        .iter()
-        .any(|member| selects(expectation, Some(&member.name)))
 }
 
 /// How many images of these kinds are for an architecture that the pattern names.

@@ -11,13 +11,16 @@ mod census;
 pub mod diff;
 mod digest;
 mod evaluate;
+mod identical;
 mod input;
 mod mapped;
 mod modules;
 mod open;
+mod policy;
 pub mod render;
 mod report;
 pub mod resolve;
+pub mod rules;
 mod run;
 mod scratch;
 mod walk;
@@ -27,5 +30,8 @@ pub use digest::Digest;
 pub use evaluate::{Evaluation, Outcome};
 pub use mapped::Bytes;
 pub use open::{PackageLimits, Throughput, decompress_all};
-pub use report::{FileReport, ImageReport, KernelReport, MemberReport, PtxTextCount, Report};
+pub use policy::{Policy, PolicyError};
+pub use report::{
+    FileReport, ImageReport, KernelReport, MemberReport, PtxTextCount, Report, Unchecked, Waived,
+};
 pub use run::{NoProgress, Options, Progress, audit, audit_bytes};

@@ -9,7 +9,7 @@ use blockgate_fatbin::{
     Compression, Container, CudaNote, DeviceCode, Histogram, ImageKind, ModuleResources, PtxFacts, Resources,
     Tool,
 };
-use blockgate_findings::{ExitStatus, Finding};
+use blockgate_findings::{ExitStatus, Finding, Severity};
 
 use crate::census::{ArchCount, Totals};
 use crate::digest::Digest;
@@ -26,6 +26,34 @@ pub struct Report {
     pub findings: Vec<Finding>,
     /// Inputs or images that could not be read or checked, which no verdict may hide.
     pub unreadable: bool,
+    /// The configuration file that was followed.
+    pub policy: Option<String>,
+    /// Findings that the configuration accepts.
+    pub waived: Vec<Waived>,
+    /// Rules that could not be checked, which is not the same as nothing found.
+    pub unchecked: Vec<Unchecked>,
+}
+
+/// A finding that the configuration accepts.
+#[derive(Clone, Debug)]
+pub struct Waived {
+    /// The finding.
+    pub finding: Finding,
+    /// Why it is accepted.
+    pub reason: String,
+}
+
+/// A rule that could not be checked.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Unchecked {
+    /// The rule's id.
+    pub rule: &'static str,
+    /// The severity that its findings would have had.
+    pub severity: Severity,
+    /// What it could not be checked on; everything if absent.
+    pub artifact: Option<String>,
+    /// What stood in the way.
+    pub reason: String,
 }
 
 impl Report {
@@ -43,12 +71,21 @@ impl Report {
         } else {
             ExitStatus::Clean
         };
-        findings.and(expectations).and(reading)
+        let unchecked = self.unchecked.iter().any(|row| {
+            // Not checked where a finding would have failed the run: that is no pass.
+            ExitStatus::of(row.severity, strict) == ExitStatus::Failed
+        });
+        let checking = if unchecked {
+            ExitStatus::Unreadable
+        } else {
+            ExitStatus::Clean
+        };
+        findings.and(expectations).and(reading).and(checking)
     }
 }
 
 /// One input.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct FileReport {
     /// The path as it was given.
     pub path: String,
@@ -91,7 +128,7 @@ pub struct MemberReport {
 }
 
 /// One image: a cubin, a PTX text, LTO-IR or something else that a fat binary names.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct ImageReport {
     /// The member that holds it, as [`MemberReport::name`] has it; `None` where the input has no members.
     pub member: Option<Arc<str>>,
@@ -126,6 +163,8 @@ pub struct ImageReport {
     pub stored_bytes: u64,
     /// The container whose one compressed payload it shares with other images; its own `stored_bytes` is then 0.
     pub container: Option<Container>,
+    /// The offset of the first image of the same input whose payload is the same, byte for byte.
+    pub identical_to: Option<u64>,
     /// Size when decoded, in bytes, where it is known.
     pub size_bytes: Option<u64>,
     /// The toolkit that made it.
@@ -228,7 +267,7 @@ impl ImageReport {
 }
 
 /// One code section of a cubin.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct KernelReport {
     /// The name as the compiler wrote it.
     pub name: String,

@@ -15,11 +15,12 @@ use rayon::prelude::*;
 
 use crate::census::Totals;
 use crate::digest::Digest;
-use crate::evaluate::evaluate;
-use crate::input;
+use crate::evaluate::{Sight, evaluate};
 use crate::open::{Note, NoteKind, PackageLimits};
+use crate::policy::Policy;
 use crate::report::{FileReport, ImageReport, KernelReport, MemberReport, PtxTextCount, Report};
 use crate::scratch::with_scratch;
+use crate::{identical, input, rules};
 
 /// What an audit looks at.
 #[derive(Clone, Debug, Default)]
@@ -40,6 +41,16 @@ pub struct Options {
     pub limits: Limits,
     /// What packages and folders may cost.
     pub packages: PackageLimits,
+    /// What a configuration file says; rules are checked where there is one, even if it says nothing.
+    pub policy: Option<Policy>,
+}
+
+impl Options {
+    /// Every expectation: those over all inputs, then those of the configuration file.
+    fn all_expectations(&self) -> impl Iterator<Item = &Expectation> {
+        let policy = self.policy.iter().flat_map(|policy| policy.config.expectations());
+        self.expectations.iter().chain(policy.map(|placed| &placed.value))
+    }
 }
 
 /// Told about the work as it goes on, from several threads.
@@ -78,6 +89,9 @@ fn report_of(outcomes: Vec<FileOutcome>, options: &Options) -> Report {
         evaluations: Vec::new(),
         findings: Vec::new(),
         unreadable: false,
+        policy: None,
+        waived: Vec::new(),
+        unchecked: Vec::new(),
     };
     for outcome in outcomes {
         report.files.push(outcome.file);
@@ -89,9 +103,11 @@ fn report_of(outcomes: Vec<FileOutcome>, options: &Options) -> Report {
             let finding = converter_in_ptx_text(expectation, &report.files);
             report.findings.push(finding);
         }
-        report
-            .evaluations
-            .push(evaluate(index, expectation, &report.files));
+        let sight = Sight::all(&report.files);
+        report.evaluations.push(evaluate(index, expectation, &sight));
+    }
+    if let Some(policy) = &options.policy {
+        rules::apply(&mut report, policy, options.list_only, options.expectations.len());
     }
     report
 }
@@ -188,7 +204,9 @@ impl FileOutcome {
                 result
             })
             .collect();
-        for (image, defects) in inspected {
+        let identical_to = identical::offsets(&artifact.images);
+        for ((mut image, defects), identical_to) in inspected.into_iter().zip(identical_to) {
+            image.identical_to = identical_to;
             self.file.images.push(image);
             for defect in defects {
                 self.defect_of_image(&defect, naming);
@@ -364,6 +382,7 @@ fn inspect(image: &Image<'_>, naming: Naming<'_>, options: &Options) -> (ImageRe
         compression: image.compression,
         stored_bytes: image.stored_size,
         container: image.container(),
+        identical_to: None,
         size_bytes: image.size,
         toolkit: None,
         tools: Vec::new(),
@@ -378,7 +397,7 @@ fn inspect(image: &Image<'_>, naming: Naming<'_>, options: &Options) -> (ImageRe
         module: None,
         entries: Vec::new(),
         digest: None,
-        ptx_matches: vec![None; options.expectations.len()],
+        ptx_matches: vec![None; options.all_expectations().count()],
     };
     let mut defects = Vec::new();
     // LTO-IR and unknown kinds are listed, never unpacked. A bare cubin or PTX file has no entry header that
@@ -470,8 +489,7 @@ fn inspect(image: &Image<'_>, naming: Naming<'_>, options: &Options) -> (ImageRe
 
 fn search_ptx(image: &Image<'_>, options: &Options, row: &mut ImageReport, defects: &mut Vec<Defect>) {
     let patterns: Vec<(usize, &Pattern)> = options
-        .expectations
-        .iter()
+        .all_expectations()
         .enumerate()
         .filter_map(|(index, expectation)| match &expectation.subject {
             Subject::PtxText(pattern) => Some((index, pattern)),

@@ -1,9 +1,10 @@
 //! `blockgate audit`: what files hold for GPUs, and whether that is what they should hold.
 
+use std::io::Write as _;
 use std::path::PathBuf;
 
-use blockgate_audit::Options;
 use blockgate_audit::render::{self, HtmlOptions, HumanOptions, Mnemonics};
+use blockgate_audit::{Options, Policy, PolicyError};
 use blockgate_expect::{Expectation, Pattern};
 use blockgate_findings::ExitStatus;
 use blockgate_findings::render::Palette;
@@ -18,8 +19,9 @@ use crate::terminal;
 /// Reads objects, executables and shared libraries (ELF, PE/COFF, Mach-O), archives (GNU, BSD, thin, Windows), universal
 /// files, fat binaries, cubins and PTX; all of those in wheels, zips, tars, conda and Debian packages and folders, in gzip,
 /// xz, zstd and bzip2, and in each other, without any NVIDIA tool and without unpacking anything to disk. What a file is, its
-/// content says and not its name. Exit status: 0 clean, 1 a finding of severity error or a failed expectation, 2 usage, 3
-/// something could not be read or checked.
+/// content says and not its name. Checks rules, which `blockgate explain` lists, and what the project's `blockgate.yaml`
+/// demands. Exit status: 0 clean, 1 a finding of severity error or a failed expectation, 2 usage, 3 something could not be
+/// read or checked.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// Files, packages or folders to audit; `-` is standard input.
@@ -64,6 +66,14 @@ pub struct Args {
     #[arg(long, conflicts_with_all = ["expect", "sass", "sass_histogram", "ptx_text", "kernels"])]
     list_only: bool,
 
+    /// The configuration file to follow, instead of the `blockgate.yaml` in the folder of an input or above it.
+    #[arg(long, value_name = "FILE", conflicts_with = "no_policy")]
+    policy: Option<PathBuf>,
+
+    /// Follow no configuration file.
+    #[arg(long)]
+    no_policy: bool,
+
     /// How to print the report; JSON is schema `blockgate.audit/1`, HTML one page that loads nothing.
     #[arg(long, value_enum, default_value_t = ReportFormat::Human)]
     format: ReportFormat,
@@ -86,7 +96,15 @@ pub struct Args {
 /// # Errors
 /// When standard output, or the file that was asked for, cannot be written.
 pub fn run(args: &Args) -> anyhow::Result<ExitStatus> {
+    let policy = match policy(args) {
+        Ok(policy) => policy,
+        Err(error) => {
+            complain(&error)?;
+            return Ok(ExitStatus::Usage);
+        }
+    };
     let options = Options {
+        policy: Some(policy),
         list_only: args.list_only,
         kernels: args.kernels,
         ptx_text: args.ptx_text.clone(),
@@ -115,11 +133,47 @@ pub fn run(args: &Args) -> anyhow::Result<ExitStatus> {
         strict: args.strict,
     };
     terminal::print_to(args.output.as_deref(), |out| match args.format {
-        ReportFormat::Json => render::json(out, &report, &mnemonics),
         ReportFormat::Human => render::human(out, &report, &human),
+        ReportFormat::Json => render::json(out, &report, &mnemonics),
+        ReportFormat::Sarif => render::sarif(out, &report, args.strict),
+        ReportFormat::Github => render::github(out, &report, args.strict),
+        ReportFormat::Markdown => render::markdown(out, &report, args.strict),
         ReportFormat::Html => render::html(out, &report, &html),
     })?;
     Ok(report.status(args.strict))
+}
+
+/// The configuration to follow: the named one, the nearest one, or none.
+fn policy(args: &Args) -> Result<Policy, PolicyError> {
+    let today = Policy::today();
+    let file = match &args.policy {
+        Some(file) => Some(file.clone()),
+        None if args.no_policy => None,
+        None => Policy::find(&args.files)?,
+    };
+    match file {
+        Some(file) => Policy::read(&file, today),
+        None => Ok(Policy::none(today)),
+    }
+}
+
+/// Says on stderr why the configuration cannot be followed.
+fn complain(error: &PolicyError) -> std::io::Result<()> {
+    let mut out = std::io::stderr().lock();
+    match error {
+        PolicyError::Invalid(findings) => {
+            blockgate_findings::render::human(&mut out, findings, blockgate_findings::render::Palette::Plain)
+        }
+        PolicyError::Unreadable { path, error } => {
+            writeln!(out, "error: {} cannot be read: {error}", path.display())
+        }
+        PolicyError::Several([one, other]) => writeln!(
+            out,
+            "error: {} and {} are both above an input, and a run follows one; name it with --policy, or use --no-policy",
+            one.display(),
+            other.display()
+        ),
+    }
 }
 
 /// A pattern that finds no name at all would be answered with 0 for any file.

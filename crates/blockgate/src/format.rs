@@ -18,6 +18,12 @@ pub enum ReportFormat {
     Human,
     /// One JSON document of a versioned schema.
     Json,
+    /// SARIF 2.1.0, for code scanning.
+    Sarif,
+    /// Annotations of a GitHub Actions run.
+    Github,
+    /// A job summary.
+    Markdown,
     /// One self-contained page for a browser.
     Html,
 }

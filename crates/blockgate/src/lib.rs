@@ -8,6 +8,7 @@
 
 pub mod audit;
 pub mod diff;
+pub mod explain;
 mod format;
 mod progress;
 pub mod resolve;
@@ -31,6 +32,7 @@ pub struct Cli {
 enum Verb {
     Audit(audit::Args),
     Diff(diff::Args),
+    Explain(explain::Args),
     Resolve(resolve::Args),
 }
 
@@ -42,6 +44,7 @@ pub fn run(cli: &Cli) -> anyhow::Result<ExitStatus> {
     match &cli.verb {
         Verb::Audit(args) => audit::run(args),
         Verb::Diff(args) => diff::run(args),
+        Verb::Explain(args) => explain::run(args),
         Verb::Resolve(args) => resolve::run(args),
     }
 }

@@ -53,6 +53,14 @@ fn census_of_a_fat_binary() {
              sm_120a  ptx         1        2             –     –    463 B  1.2 KiB
             zstd: 1 images, which need a driver of CUDA 12.4 (550) or later
 
+            toolkits/x.fatbin: info[compression-driver-floor]: 1 image compressed with zstd, which needs a driver of CUDA 12.4 (550) or later
+            toolkits/x.fatbin: info[family-image]: 1 image for the family target sm_100f
+              note: code that asks for the specific target (sm_100a) before it uses the hardware conversion takes its software path here
+            toolkits/x.fatbin at offset 0x38a8: info[label-without-code]: no instruction that the plain target lacks in 1 of 1 image for sm_120a
+              note: here: region 0
+            toolkits/x.fatbin: info[no-forward-ptx]: no PTX for a plain target, so a GPU that is later than all of these finds nothing to run
+              note: there are images for sm_80, sm_100f, sm_120a, compute_120a
+              note: PTX for a specific or family target is compiled for that capability or family alone
         "#]],
     );
 }
@@ -73,6 +81,14 @@ fn census_of_an_archive() {
              mnemonic  sm_80  sm_100f  sm_120a
              EXIT          2        2        2
 
+            toolkits/x_ar.a: info[compression-driver-floor]: 8 images compressed with zstd, which needs a driver of CUDA 12.4 (550) or later
+            toolkits/x_ar.a: info[family-image]: 2 images for the family target sm_100f
+              note: code that asks for the specific target (sm_100a) before it uses the hardware conversion takes its software path here
+            toolkits/x_ar.a(x_r1.o) at offset 0x17c4: info[label-without-code]: no instruction that the plain target lacks in 2 of 2 images for sm_120a
+              note: here: x_r1.o, x_r2.o
+            toolkits/x_ar.a: info[no-forward-ptx]: no PTX for a plain target, so a GPU that is later than all of these finds nothing to run
+              note: there are images for sm_80, sm_100f, sm_120a, compute_120a
+              note: PTX for a specific or family target is compiled for that capability or family alone
         "#]],
     );
 }
@@ -108,6 +124,7 @@ fn machine_output_is_versioned_and_raw() {
                       "compression": "zstd",
                       "stored_size": 462,
                       "container": null,
+                      "identical_to": null,
                       "size": 1239,
                       "toolkit": null,
                       "tools": [],
@@ -140,6 +157,7 @@ fn machine_output_is_versioned_and_raw() {
                       "compression": "none",
                       "stored_size": 8800,
                       "container": null,
+                      "identical_to": null,
                       "size": 8800,
                       "toolkit": "13.0.88",
                       "tools": [
@@ -178,6 +196,7 @@ fn machine_output_is_versioned_and_raw() {
                       "compression": "zstd",
                       "stored_size": 463,
                       "container": null,
+                      "identical_to": null,
                       "size": 1240,
                       "toolkit": null,
                       "tools": [],
@@ -235,7 +254,37 @@ fn machine_output_is_versioned_and_raw() {
                 }
               ],
               "expectations": [],
-              "findings": []
+              "findings": [
+                {
+                  "rule": "compression-driver-floor",
+                  "severity": "info",
+                  "message": "2 images compressed with zstd, which needs a driver of CUDA 12.4 (550) or later",
+                  "location": {
+                    "path": "toolkits/x_121a.fatbin",
+                    "member": null,
+                    "offset": null
+                  },
+                  "notes": [],
+                  "fix": null
+                },
+                {
+                  "rule": "label-without-code",
+                  "severity": "info",
+                  "message": "no instruction that the plain target lacks in 1 of 1 image for sm_121a",
+                  "location": {
+                    "path": "toolkits/x_121a.fatbin",
+                    "member": null,
+                    "offset": 560
+                  },
+                  "notes": [
+                    "here: region 0"
+                  ],
+                  "fix": null
+                }
+              ],
+              "policy": null,
+              "waived": [],
+              "unchecked": []
             }
         "#]],
     );
@@ -254,6 +303,9 @@ fn a_plain_build_fails_the_expectation_and_a_combined_one_holds_it() {
             zstd: 1 images, which need a driver of CUDA 12.4 (550) or later
 
             fails: sass(F2FP\.SATFINITE\.E2M1) > 0 (found 0)
+            cases/a05_plain.o: info[compression-driver-floor]: 1 image compressed with zstd, which needs a driver of CUDA 12.4 (550) or later
+            cases/a05_plain.o: info[missing-specific-image]: 1 image for sm_121 and none for sm_121a
+              note: the conversion to E2M1 and the block-scaled MMA exist for sm_121a, not for sm_121
         "#]],
     );
     check(
@@ -275,6 +327,7 @@ fn a_plain_build_fails_the_expectation_and_a_combined_one_holds_it() {
 
             holds: sass(F2FP\.SATFINITE\.E2M1) > 0 (found 1)
             holds: ptx(sm_121) == 1 (found 1)
+            cases/a05_combined.o: info[compression-driver-floor]: 1 image compressed with zstd, which needs a driver of CUDA 12.4 (550) or later
         "#]],
     );
 }
@@ -301,6 +354,7 @@ fn one_member_may_hold_the_only_converter() {
 
             holds: sass(F2FP\.SATFINITE\.E2M1) > 0 (found 1)
             holds: sass(F2FP\.SATFINITE\.E2M1) == 0 in k0* (found 0)
+            cases/a07.a: info[compression-driver-floor]: 3 images compressed with zstd, which needs a driver of CUDA 12.4 (550) or later
         "#]],
     );
 }
@@ -318,15 +372,21 @@ fn a_specific_image_without_the_conversion_is_caught() {
         &arguments,
         1,
         &expect![[r#"
-        cases/c23.o: elf-relocatable, 21.8 KiB, device code: present, 3 images
-         arch     kind   images  kernels  instructions  E2M1   stored     size
-         sm_100f  cubin       1        1            16     0  4.9 KiB  4.9 KiB
-         sm_100a  cubin       1        1            24     1  5.1 KiB  5.1 KiB
-         sm_103a  cubin       1        1            16     0  4.9 KiB  4.9 KiB
+            cases/c23.o: elf-relocatable, 21.8 KiB, device code: present, 3 images
+             arch     kind   images  kernels  instructions  E2M1   stored     size
+             sm_100f  cubin       1        1            16     0  4.9 KiB  4.9 KiB
+             sm_100a  cubin       1        1            24     1  5.1 KiB  5.1 KiB
+             sm_103a  cubin       1        1            16     0  4.9 KiB  4.9 KiB
 
-        holds: sass(F2FP\.SATFINITE\.E2M1)@sm_100a > 0 (found 1)
-        fails: sass(F2FP\.SATFINITE\.E2M1)@sm_103a > 0 (found 0)
-    "#]],
+            holds: sass(F2FP\.SATFINITE\.E2M1)@sm_100a > 0 (found 1)
+            fails: sass(F2FP\.SATFINITE\.E2M1)@sm_103a > 0 (found 0)
+            cases/c23.o: info[family-image]: 1 image for the family target sm_100f
+              note: code that asks for the specific target (sm_100a) before it uses the hardware conversion takes its software path here
+            cases/c23.o at offset 0x1900: info[label-without-code]: no instruction that the plain target lacks in 1 of 1 image for sm_103a
+              note: here: region 0
+            cases/c23.o: info[no-forward-ptx]: no PTX for a plain target, so a GPU that is later than all of these finds nothing to run
+              note: there are images for sm_100f, sm_100a, sm_103a
+        "#]],
     );
 }
 
@@ -415,6 +475,14 @@ fn expectations_hold_over_the_files_together() {
             holds: cubins(sm_121*) == 2 (found 2)
             holds: cubins(sm_121a) == 1 (found 1)
             holds: ptx(*) == 0 (found 0)
+            cubins/e_130_121a.cubin at offset 0x0: info[label-without-code]: no instruction that the plain target lacks in 1 of 1 image for sm_121a
+              note: here: region 0
+            cubins/e_130_121.cubin: info[missing-specific-image]: 1 image for sm_121 and none for sm_121a
+              note: the conversion to E2M1 and the block-scaled MMA exist for sm_121a, not for sm_121
+            cubins/e_130_121a.cubin: info[no-forward-ptx]: no PTX for a plain target, so a GPU that is later than all of these finds nothing to run
+              note: there are images for sm_121a
+            cubins/e_130_121.cubin: info[no-forward-ptx]: no PTX for a plain target, so a GPU that is later than all of these finds nothing to run
+              note: there are images for sm_121
         "#]],
     );
 }
@@ -430,6 +498,8 @@ fn what_cannot_be_disassembled_is_listed_and_fails_only_who_asks() {
              sm_50  cubin       1        1             –     –  1.9 KiB  1.9 KiB
             not disassembled: 1 of the cubins, which no count here includes
 
+            cubins/e_124_50.cubin: info[no-forward-ptx]: no PTX for a plain target, so a GPU that is later than all of these finds nothing to run
+              note: there are images for sm_50
         "#]],
     );
     check(
@@ -442,6 +512,8 @@ fn what_cannot_be_disassembled_is_listed_and_fails_only_who_asks() {
             not disassembled: 1 of the cubins, which no count here includes
 
             not checked: sass(.) == 0 (instructions of the sm_50 cubin image (offset 0x0) cannot be counted)
+            cubins/e_124_50.cubin: info[no-forward-ptx]: no PTX for a plain target, so a GPU that is later than all of these finds nothing to run
+              note: there are images for sm_50
         "#]],
     );
 }
@@ -474,6 +546,14 @@ fn a_damaged_image_hides_no_other_and_no_count() {
             holds: sass(.)@sm_90a > 0 (found 24)
             not checked: sass(.)@sm_121a > 0 (instructions of the sm_121a cubin image (offset 0x10) cannot be counted)
             edge/z_corrupt.fatbin at offset 0x80: error[unreadable-image]: expected zstd data that decompresses to 0x14d0 bytes, found 0x4fc bytes that do not: Data corruption detected
+            edge/z_corrupt.fatbin: info[compression-driver-floor]: 8 images compressed with zstd, which needs a driver of CUDA 12.4 (550) or later
+            edge/z_corrupt.fatbin: info[family-image]: 1 image for the family target sm_100f
+              note: code that asks for the specific target (sm_100a) before it uses the hardware conversion takes its software path here
+            edge/z_corrupt.fatbin: info[family-image]: 1 image for the family target compute_100f
+              note: code that asks for the specific target (sm_100a) before it uses the hardware conversion takes its software path here
+            edge/z_corrupt.fatbin at offset 0x14a8: info[label-without-code]: no instruction that the plain target lacks in 1 of 1 image for sm_90a
+              note: here: region 0
+            not checked on edge/z_corrupt.fatbin: 1 rule (label-without-code), because sm_121a: instructions of the image at offset 0x10 cannot be counted
         "#]],
     );
 }
@@ -495,6 +575,10 @@ fn a_file_that_is_cut_satisfies_nothing() {
             not checked: cubins(sm_80) >= 1 (edge/trunc_last8.fatbin could not be read in full)
             edge/trunc_last8.fatbin at offset 0x8: error[region-cut]: expected a region that ends within 0x5b70 bytes, found entries of 0x5b68 bytes from 0x10
             edge/trunc_last8.fatbin at offset 0x38b0: error[entry-cut]: expected a payload (cubin, arch 120) of at most 0x2258 bytes, found 0x2260 bytes
+            edge/trunc_last8.fatbin: info[compression-driver-floor]: 1 image compressed with zstd, which needs a driver of CUDA 12.4 (550) or later
+            edge/trunc_last8.fatbin: info[family-image]: 1 image for the family target sm_100f
+              note: code that asks for the specific target (sm_100a) before it uses the hardware conversion takes its software path here
+            not checked on edge/trunc_last8.fatbin: 1 rule (no-forward-ptx), because it could not be read in full
         "#]],
     );
 }
@@ -593,6 +677,14 @@ fn a_member_that_is_not_there_is_not_a_pass() {
             zstd: 8 images, which need a driver of CUDA 12.4 (550) or later
 
             not checked: sass(E2M1) == 0 in nothing.o (no archive member has a name like that)
+            toolkits/x_ar.a: info[compression-driver-floor]: 8 images compressed with zstd, which needs a driver of CUDA 12.4 (550) or later
+            toolkits/x_ar.a: info[family-image]: 2 images for the family target sm_100f
+              note: code that asks for the specific target (sm_100a) before it uses the hardware conversion takes its software path here
+            toolkits/x_ar.a(x_r1.o) at offset 0x17c4: info[label-without-code]: no instruction that the plain target lacks in 2 of 2 images for sm_120a
+              note: here: x_r1.o, x_r2.o
+            toolkits/x_ar.a: info[no-forward-ptx]: no PTX for a plain target, so a GPU that is later than all of these finds nothing to run
+              note: there are images for sm_80, sm_100f, sm_120a, compute_120a
+              note: PTX for a specific or family target is compiled for that capability or family alone
         "#]],
     );
 }
@@ -629,15 +721,19 @@ fn the_worst_status_wins() {
         &["no-such-file", "cubins/e_130_121.cubin", "--expect", "ptx(*) > 0"],
         3,
         &expect![[r#"
-        no-such-file: unknown, 0 B, device code: unreadable, 0 images
+            no-such-file: unknown, 0 B, device code: unreadable, 0 images
 
-        cubins/e_130_121.cubin: cubin, 4.8 KiB, device code: present, 1 image
-         arch    kind   images  kernels  instructions  E2M1   stored     size
-         sm_121  cubin       1        1            16     0  4.8 KiB  4.8 KiB
+            cubins/e_130_121.cubin: cubin, 4.8 KiB, device code: present, 1 image
+             arch    kind   images  kernels  instructions  E2M1   stored     size
+             sm_121  cubin       1        1            16     0  4.8 KiB  4.8 KiB
 
-        not checked: ptx(*) > 0 (no-such-file could not be read in full)
-        no-such-file: error[unreadable]: cannot be opened: No such file or directory (os error 2)
-    "#]],
+            not checked: ptx(*) > 0 (no-such-file could not be read in full)
+            no-such-file: error[unreadable]: cannot be opened: No such file or directory (os error 2)
+            cubins/e_130_121.cubin: info[missing-specific-image]: 1 image for sm_121 and none for sm_121a
+              note: the conversion to E2M1 and the block-scaled MMA exist for sm_121a, not for sm_121
+            cubins/e_130_121.cubin: info[no-forward-ptx]: no PTX for a plain target, so a GPU that is later than all of these finds nothing to run
+              note: there are images for sm_121
+        "#]],
     );
 }
 

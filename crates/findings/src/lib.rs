@@ -6,8 +6,12 @@
 mod exit;
 mod finding;
 mod location;
+mod nearest;
 pub mod render;
+mod rule;
 
 pub use exit::ExitStatus;
 pub use finding::{Edit, Finding, Fix, Severity};
 pub use location::{ArtifactPlace, LineColumn, Location, TextPlace, line_column};
+pub use nearest::nearest;
+pub use rule::RuleInfo;

@@ -3,8 +3,7 @@
 use std::collections::BTreeMap;
 use std::io::{self, Write};
 
-use blockgate_arch::Arch;
-use blockgate_fatbin::{Compression, ImageKind};
+use blockgate_fatbin::Compression;
 use blockgate_findings::Severity;
 use blockgate_findings::render::{Palette, printable};
 use comfy_table::{CellAlignment, ContentArrangement, Table, presets};
@@ -12,10 +11,11 @@ use comfy_table::{CellAlignment, ContentArrangement, Table, presets};
 use super::files::write_files;
 use super::json::Mnemonics;
 use super::kernels::{write_kernels, write_ptx_text};
+use super::rows::census_rows;
 use super::units::{bytes, count};
 use crate::census::Totals;
 use crate::evaluate::Outcome;
-use crate::report::{FileReport, ImageReport, Report};
+use crate::report::{FileReport, Report};
 
 /// The widest table that is printed, in columns.
 pub(super) const MAX_WIDTH_COLUMNS: u16 = 100;
@@ -37,11 +37,54 @@ pub struct HumanOptions {
 
 /// Writes one census per input, then the expectations and findings.
 pub fn human(out: &mut dyn Write, report: &Report, options: &HumanOptions) -> io::Result<()> {
+    if let Some(policy) = &report.policy {
+        writeln!(out, "policy: {}", printable(policy))?;
+    }
     for file in &report.files {
         write_file(out, file, options)?;
     }
     write_expectations(out, report, options.palette)?;
-    blockgate_findings::render::human(out, &report.findings, options.palette)
+    blockgate_findings::render::human(out, &report.findings, options.palette)?;
+    write_unchecked(out, report)?;
+    write_waived(out, report)
+}
+
+/// Rules that nothing was found of only because they could not be checked: one line for each reason.
+fn write_unchecked(out: &mut dyn Write, report: &Report) -> io::Result<()> {
+    let mut by_reason: BTreeMap<(Option<&str>, &str), Vec<&str>> = BTreeMap::new();
+    for row in &report.unchecked {
+        let key = (row.artifact.as_deref(), row.reason.as_str());
+        by_reason.entry(key).or_default().push(row.rule);
+    }
+    for ((artifact, reason), rules) in by_reason {
+        let number = match rules.len() {
+            1 => "1 rule".to_owned(),
+            number => format!("{number} rules"),
+        };
+        let on = artifact.map_or_else(String::new, |artifact| format!(" on {artifact}"));
+        writeln!(
+            out,
+            "not checked{}: {number} ({}), because {}",
+            printable(&on),
+            rules.join(", "),
+            printable(reason)
+        )?;
+    }
+    Ok(())
+}
+
+fn write_waived(out: &mut dyn Write, report: &Report) -> io::Result<()> {
+    for row in &report.waived {
+        writeln!(
+            out,
+            "waived: {} [{}]: {} ({})",
+            printable(row.finding.location.path()),
+            row.finding.rule,
+            printable(&row.finding.message),
+            printable(&row.reason)
+        )?;
+    }
+    Ok(())
 }
 
 fn write_file(out: &mut dyn Write, file: &FileReport, options: &HumanOptions) -> io::Result<()> {
@@ -124,16 +167,7 @@ fn write_file(out: &mut dyn Write, file: &FileReport, options: &HumanOptions) ->
 
 /// One row per architecture and kind: cubins first, then PTX, then what can only be listed.
 fn census_table(file: &FileReport, options: &HumanOptions) -> Table {
-    let mut rows: BTreeMap<RowKey, Row> = BTreeMap::new();
-    for image in file.images.iter().filter(|image| image.counted) {
-        let key = RowKey {
-            kind: kind_rank(image),
-            arch: image.arch.map(Arch::display_key),
-            name: image.arch.map_or_else(|| "?".to_owned(), |arch| arch.to_string()),
-            kind_name: image.kind.as_str(),
-        };
-        rows.entry(key).or_default().add(image);
-    }
+    let rows = census_rows(file);
     let mut table = Table::new();
     table
         .load_style(presets::NOTHING)
@@ -162,57 +196,6 @@ fn census_table(file: &FileReport, options: &HumanOptions) -> Table {
         column.set_cell_alignment(CellAlignment::Right);
     }
     table
-}
-
-#[derive(PartialEq, Eq, PartialOrd, Ord)]
-struct RowKey {
-    kind: u8,
-    arch: Option<blockgate_arch::DisplayKey>,
-    name: String,
-    kind_name: &'static str,
-}
-
-struct Row {
-    images: u64,
-    kernels: Option<u64>,
-    instructions: Option<u64>,
-    conversions: Option<u64>,
-    stored_bytes: u64,
-    size_bytes: Option<u64>,
-}
-
-impl Default for Row {
-    fn default() -> Self {
-        Self {
-            images: 0,
-            kernels: Some(0),
-            instructions: Some(0),
-            conversions: Some(0),
-            stored_bytes: 0,
-            size_bytes: Some(0),
-        }
-    }
-}
-
-impl Row {
-    fn add(&mut self, image: &ImageReport) {
-        let sum = |total: Option<u64>, part: Option<u64>| Some(total? + part?);
-        self.images += 1;
-        self.kernels = sum(self.kernels, image.kernel_count);
-        self.instructions = sum(self.instructions, image.instructions);
-        self.conversions = sum(self.conversions, image.e2m1_conversions());
-        self.stored_bytes += image.stored_bytes;
-        self.size_bytes = sum(self.size_bytes, image.size_bytes);
-    }
-}
-
-fn kind_rank(image: &ImageReport) -> u8 {
-    match image.kind {
-        ImageKind::Cubin => 0,
-        ImageKind::Ptx => 1,
-        ImageKind::LtoIr => 2,
-        ImageKind::Unknown(_) => 3,
-    }
 }
 
 /// One row per mnemonic that was asked for, one column per architecture; absent means zero and is printed as 0.
@@ -248,7 +231,11 @@ fn write_mnemonics(out: &mut dyn Write, totals: &Totals, mnemonics: &Mnemonics) 
 
 fn write_expectations(out: &mut dyn Write, report: &Report, palette: Palette) -> io::Result<()> {
     for row in &report.evaluations {
-        let expression = &row.expectation.source;
+        let of = row
+            .artifact
+            .as_ref()
+            .map_or_else(String::new, |artifact| format!(" of {artifact}"));
+        let expression = printable(&format!("{}{of}", row.expectation.source)).into_owned();
         match &row.outcome {
             Outcome::Checked { found, holds: true } => {
                 writeln!(out, "holds: {expression} (found {})", count(*found))?;

@@ -18,7 +18,7 @@ use serde_json::{Map, Value};
 use self::image::{JsonCudaNote, JsonKernel, JsonModule, JsonPtx, JsonTool};
 use crate::census::{ArchCount, Totals};
 use crate::evaluate::{Evaluation, Outcome};
-use crate::report::{FileReport, ImageReport, MemberReport, Report};
+use crate::report::{FileReport, ImageReport, MemberReport, Report, Unchecked, Waived};
 
 /// The name of the schema, with its number.
 pub(super) const SCHEMA: &str = "blockgate.audit/1";
@@ -34,6 +34,9 @@ pub fn json(out: &mut dyn Write, report: &Report, mnemonics: &Mnemonics) -> io::
             .collect(),
         expectations: report.evaluations.iter().map(JsonEvaluation::from).collect(),
         findings: report.findings.iter().map(JsonFinding::from).collect(),
+        policy: report.policy.as_deref(),
+        waived: report.waived.iter().map(JsonWaived::of).collect(),
+        unchecked: report.unchecked.iter().map(JsonUnchecked::of).collect(),
     };
     serde_json::to_writer_pretty(&mut *out, &document)?;
     writeln!(out)
@@ -84,6 +87,48 @@ struct JsonReport<'a> {
     inputs: Vec<JsonInput<'a>>,
     expectations: Vec<JsonEvaluation>,
     findings: Vec<JsonFinding<'a>>,
+    /// The configuration file that was followed.
+    policy: Option<&'a str>,
+    /// Findings that the configuration accepts; they are not among `findings`.
+    waived: Vec<JsonWaived<'a>>,
+    /// Rules that could not be checked, which is not the same as nothing found.
+    unchecked: Vec<JsonUnchecked<'a>>,
+}
+
+#[derive(Serialize, JsonSchema)]
+struct JsonWaived<'a> {
+    finding: JsonFinding<'a>,
+    reason: &'a str,
+}
+
+#[derive(Serialize, JsonSchema)]
+struct JsonUnchecked<'a> {
+    rule: &'a str,
+    /// The severity that a finding would have had.
+    severity: String,
+    /// What it could not be checked on; everything, if null.
+    artifact: Option<&'a str>,
+    reason: &'a str,
+}
+
+impl<'a> JsonWaived<'a> {
+    fn of(waived: &'a Waived) -> Self {
+        Self {
+            finding: JsonFinding::from(&waived.finding),
+            reason: &waived.reason,
+        }
+    }
+}
+
+impl<'a> JsonUnchecked<'a> {
+    fn of(unchecked: &'a Unchecked) -> Self {
+        Self {
+            rule: unchecked.rule,
+            severity: unchecked.severity.to_string(),
+            artifact: unchecked.artifact.as_deref(),
+            reason: &unchecked.reason,
+        }
+    }
 }
 
 #[derive(Serialize, JsonSchema)]
@@ -129,6 +174,8 @@ struct JsonImage<'a> {
     compression: &'static str,
     stored_size: u64,
     container: Option<JsonContainer>,
+    /// Offset of the first image of the same input with the same stored bytes.
+    identical_to: Option<u64>,
     size: Option<u64>,
     toolkit: Option<String>,
     /// The programs that wrote a cubin, in their order, where they left notes.
@@ -182,6 +229,9 @@ pub struct JsonEvaluation {
     found: Option<u64>,
     holds: Option<bool>,
     reason: Option<String>,
+    /// The one artifact that it was evaluated on; all inputs together, if absent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    artifact: Option<String>,
 }
 
 impl<'a> JsonInput<'a> {
@@ -244,6 +294,7 @@ impl<'a> JsonImage<'a> {
                 offset: container.offset,
                 stored_size: container.stored_size,
             }),
+            identical_to: image.identical_to,
             size: image.size_bytes,
             toolkit: image.toolkit.map(|toolkit| toolkit.to_string()),
             tools: image.tools.iter().map(JsonTool::from).collect(),
@@ -299,20 +350,16 @@ impl JsonTotals {
 
 impl From<&Evaluation> for JsonEvaluation {
     fn from(evaluation: &Evaluation) -> Self {
-        let expr = evaluation.expectation.source.clone();
-        match &evaluation.outcome {
-            Outcome::Checked { found, holds } => Self {
-                expr,
-                found: Some(*found),
-                holds: Some(*holds),
-                reason: None,
-            },
-            Outcome::NotChecked { reason } => Self {
-                expr,
-                found: None,
-                holds: None,
-                reason: Some(reason.clone()),
-            },
+        let (found, holds, reason) = match &evaluation.outcome {
+            Outcome::Checked { found, holds } => (Some(*found), Some(*holds), None),
+            Outcome::NotChecked { reason } => (None, None, Some(reason.clone())),
+        };
+        Self {
+            expr: evaluation.expectation.source.clone(),
+            found,
+            holds,
+            reason,
+            artifact: evaluation.artifact.clone(),
         }
     }
 }

@@ -1,7 +1,7 @@
 //! The name that was probably meant.
 
 /// The one of `names` nearest to `word`, if it is near enough to be a slip of the keyboard.
-pub(crate) fn nearest<'a>(word: &str, names: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+pub fn nearest<'a>(word: &str, names: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let limit = (word.chars().count() + 1).div_ceil(4).max(1);
     names
         .into_iter()

@@ -1,7 +1,7 @@
 //! A YAML document as a tree in which every key and value knows its place.
 //!
-//! The model is filled from this tree, not by deriving, so that one run reports every mistake of a file and a
-//! repeated key can name both places.
+//! Models are filled from this tree, not by deriving, so that one run reports every mistake of a file and a repeated
+//! key can name both places.
 
 use std::fmt;
 use std::ops::Range;
@@ -11,14 +11,16 @@ use serde_saphyr::{Location, Spanned};
 
 /// A value and the bytes of the file that it takes.
 #[derive(Debug)]
-pub(crate) struct Node {
-    pub(crate) value: Value,
-    pub(crate) span: Range<usize>,
+pub struct Node {
+    /// What it is.
+    pub value: Value,
+    /// The bytes of the file that it takes.
+    pub span: Range<usize>,
 }
 
 /// What a node is.
 #[derive(Debug)]
-pub(crate) enum Value {
+pub enum Value {
     /// Quoted text, or plain text that is no other scalar.
     Text(String),
     /// `true` or `false`.
@@ -35,14 +37,16 @@ pub(crate) enum Value {
 
 /// A key and the bytes of the file that it takes.
 #[derive(Debug)]
-pub(crate) struct Key {
-    pub(crate) name: String,
-    pub(crate) span: Range<usize>,
+pub struct Key {
+    /// The key itself.
+    pub name: String,
+    /// The bytes of the file that it takes.
+    pub span: Range<usize>,
 }
 
 impl Value {
     /// What the value is, for messages.
-    pub(crate) const fn kind(&self) -> &'static str {
+    pub const fn kind(&self) -> &'static str {
         match self {
             Self::Text(_) => "text",
             Self::Bool(_) => "true or false",
@@ -56,13 +60,18 @@ impl Value {
 
 /// Why a text is not YAML, and where.
 #[derive(Debug)]
-pub(crate) struct YamlError {
-    pub(crate) message: String,
-    pub(crate) at_byte: usize,
+pub struct YamlError {
+    /// What is wrong, without the place.
+    pub message: String,
+    /// The byte at which it is.
+    pub at_byte: usize,
 }
 
 /// Reads one document.
-pub(crate) fn parse(text: &str) -> Result<Node, YamlError> {
+///
+/// # Errors
+/// When `text` is no YAML document.
+pub fn parse(text: &str) -> Result<Node, YamlError> {
     let options = serde_saphyr::options! {
         duplicate_keys: serde_saphyr::options::DuplicateKeyPolicy::PassThrough,
         strict_booleans: true,
@@ -207,7 +216,7 @@ impl<'de> Visitor<'de> for TreeVisitor {
 
 /// Where byte `within` of a decoded text stands in the file, or `None` where the spelling has escapes or folded
 /// lines, so that no byte of the value has a place of its own.
-pub(crate) fn inner_span(
+pub fn inner_span(
     text: &str,
     place: &Range<usize>,
     value: &str,
