@@ -275,7 +275,10 @@ impl<'a> Image<'a> {
     /// The payload as it lies in the file, still compressed where it is; `None` where it shares a container with others.
     pub fn stored(&self) -> Option<&'a [u8]> {
         match &self.payload {
-            Payload::Own(stored) => stored.payload.get(0, stored.stored_size()).map(|view| view.bytes()),
+            Payload::Own(stored) => stored
+                .payload
+                .get(0, stored.stored_size())
+                .map(|view| view.bytes()),
             Payload::Shared { .. } => None,
         }
     }

@@ -88,9 +88,7 @@ fn command(out: &mut dyn Write, finding: &Finding) -> io::Result<()> {
 }
 
 fn data(text: &str) -> String {
-    text.replace('%', "%25")
-        .replace('\r', "%0D")
-        .replace('\n', "%0A")
+    text.replace('%', "%25").replace('\r', "%0D").replace('\n', "%0A")
 }
 
 fn property(text: &str) -> String {

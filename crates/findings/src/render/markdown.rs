@@ -100,11 +100,7 @@ pub fn escaped(text: &str) -> String {
 /// `text` as a code span, in a table too: the fence is longer than any run of backticks within.
 pub fn code(text: &str) -> String {
     let text: String = super::printable(text).replace('|', "\\|");
-    let longest = text
-        .split(|char| char != '`')
-        .map(str::len)
-        .max()
-        .unwrap_or(0);
+    let longest = text.split(|char| char != '`').map(str::len).max().unwrap_or(0);
     let fence = "`".repeat(longest + 1);
     // A span that begins or ends with a backtick, or is empty, needs a space that is not shown.
     let pad = if text.is_empty() || text.starts_with('`') || text.ends_with('`') {

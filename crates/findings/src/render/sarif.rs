@@ -64,10 +64,7 @@ pub fn sarif(out: &mut dyn Write, rows: &[Row<'_>], run: &Run<'_>) -> io::Result
     let used: Vec<&str> = used.into_iter().collect();
     let rules: Vec<Value> = used.iter().map(|id| descriptor(id, run.rules)).collect();
     let mut ordinals = BTreeMap::new();
-    let results: Vec<Value> = rows
-        .iter()
-        .map(|row| result(row, &used, &mut ordinals))
-        .collect();
+    let results: Vec<Value> = rows.iter().map(|row| result(row, &used, &mut ordinals)).collect();
     let notifications: Vec<Value> = notifications
         .iter()
         .map(|text| json!({ "level": "warning", "message": { "text": text } }))
@@ -266,7 +263,9 @@ fn fingerprint(finding: &Finding) -> u64 {
     };
     let is_number = |word: &&str| {
         word.starts_with(|first: char| first.is_ascii_digit())
-            && word.chars().all(|char| char.is_ascii_hexdigit() || ".,x".contains(char))
+            && word
+                .chars()
+                .all(|char| char.is_ascii_hexdigit() || ".,x".contains(char))
     };
     let words = finding.message.split_whitespace().filter(|word| !is_number(word));
     let parts = [finding.rule, finding.location.path(), member]

@@ -35,10 +35,7 @@ fn log(findings: &[Finding], accepted: Option<&str>) -> Value {
         since: "0.1",
         page: "# family-image\n\nFirst\nparagraph.\n\nSecond.\n".into(),
     }];
-    let rows: Vec<Row<'_>> = findings
-        .iter()
-        .map(|finding| Row { finding, accepted })
-        .collect();
+    let rows: Vec<Row<'_>> = findings.iter().map(|finding| Row { finding, accepted }).collect();
     let run = Run {
         version: "0.0.0",
         rules: &rules,
@@ -282,7 +279,8 @@ fn results_are_sorted_and_valid() {
           ],
           "version": "2.1.0"
         }
-    "##]].assert_eq(&format!("{}\n", serde_json::to_string_pretty(&log).unwrap()));
+    "##]]
+    .assert_eq(&format!("{}\n", serde_json::to_string_pretty(&log).unwrap()));
 }
 
 #[test]
