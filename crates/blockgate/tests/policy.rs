@@ -395,243 +395,266 @@ fn a_policy_for_programs() {
 fn a_policy_for_code_scanning() {
     let printed = stdout(&release("sarif"));
     conforms(&printed, "../sarif/sarif-2.1.0-rtm.5.json");
-    let (_, results) = printed.split_once("\"invocations\"").unwrap();
-    let (results, rules) = results.split_once("\"tool\"").unwrap();
+    let log: serde_json::Value = serde_json::from_str(&printed).unwrap();
+    let run = &log["runs"][0];
+    assert_eq!(run["invocations"][0]["executionSuccessful"], true);
+    assert_eq!(run["invocations"][0]["exitCode"], 1);
     expect![[r#"
-        : [
-                {
-                  "executionSuccessful": true,
-                  "exitCode": 1,
-                  "toolExecutionNotifications": []
+        [
+          {
+            "level": "error",
+            "locations": [
+              {
+                "physicalLocation": {
+                  "artifactLocation": {
+                    "uri": "../policy/release.yaml"
+                  },
+                  "region": {
+                    "byteLength": 22,
+                    "byteOffset": 18,
+                    "endColumn": 12,
+                    "endLine": 2,
+                    "startColumn": 12,
+                    "startLine": 2
+                  }
                 }
-              ],
-              "results": [
-                {
-                  "level": "error",
-                  "locations": [
-                    {
-                      "physicalLocation": {
-                        "artifactLocation": {
-                          "uri": "../policy/release.yaml"
-                        },
-                        "region": {
-                          "byteLength": 22,
-                          "byteOffset": 18,
-                          "endColumn": 12,
-                          "endLine": 2,
-                          "startColumn": 12,
-                          "startLine": 2
-                        }
-                      }
-                    }
-                  ],
-                  "message": {
-                    "text": "`cubins(sm_121a) >= 1` does not hold of cases/a05_plain.o: found 0"
+              }
+            ],
+            "message": {
+              "text": "`cubins(sm_121a) >= 1` does not hold of cases/a05_plain.o: found 0"
+            },
+            "partialFingerprints": {
+              "primaryLocationLineHash": "8e29d9d079334988:1"
+            },
+            "ruleId": "expectation",
+            "ruleIndex": 1
+          },
+          {
+            "level": "warning",
+            "locations": [
+              {
+                "physicalLocation": {
+                  "artifactLocation": {
+                    "uri": "../policy/release.yaml"
                   },
-                  "partialFingerprints": {
-                    "primaryLocationLineHash": "8e29d9d079334988:1"
-                  },
-                  "ruleId": "expectation",
-                  "ruleIndex": 1
-                },
-                {
-                  "level": "warning",
-                  "locations": [
-                    {
-                      "physicalLocation": {
-                        "artifactLocation": {
-                          "uri": "../policy/release.yaml"
-                        },
-                        "region": {
-                          "byteLength": 14,
-                          "byteOffset": 331,
-                          "endColumn": 13,
-                          "endLine": 11,
-                          "startColumn": 13,
-                          "startLine": 11
-                        }
-                      }
-                    }
-                  ],
-                  "message": {
-                    "text": "`**/libmlx.so` selects nothing that was audited.\na glob is held against the paths of inputs, as given and from the configuration's folder, and against the names of files in packages"
-                  },
-                  "partialFingerprints": {
-                    "primaryLocationLineHash": "3e951369a0bd40df:1"
-                  },
-                  "ruleId": "unmatched-artifact",
-                  "ruleIndex": 6
-                },
-                {
-                  "level": "warning",
-                  "locations": [
-                    {
-                      "physicalLocation": {
-                        "artifactLocation": {
-                          "uri": "../policy/release.yaml"
-                        },
-                        "region": {
-                          "byteLength": 18,
-                          "byteOffset": 524,
-                          "endColumn": 13,
-                          "endLine": 17,
-                          "startColumn": 13,
-                          "startLine": 17
-                        }
-                      }
-                    }
-                  ],
-                  "message": {
-                    "text": "no finding of `label-without-code` is accepted by this waiver.\nits reason was: no such image any more"
-                  },
-                  "partialFingerprints": {
-                    "primaryLocationLineHash": "78da1cc01a50ccca:1"
-                  },
-                  "ruleId": "unused-waiver",
-                  "ruleIndex": 7
-                },
-                {
-                  "level": "warning",
-                  "locations": [
-                    {
-                      "physicalLocation": {
-                        "artifactLocation": {
-                          "uri": "../policy/release.yaml"
-                        },
-                        "region": {
-                          "byteLength": 16,
-                          "byteOffset": 613,
-                          "endColumn": 13,
-                          "endLine": 20,
-                          "startColumn": 13,
-                          "startLine": 20
-                        }
-                      }
-                    }
-                  ],
-                  "message": {
-                    "text": "the waiver for `size-over-budget` ended on 2024-01-31; 1 finding is no longer accepted.\nits reason was: until the old list is dropped"
-                  },
-                  "partialFingerprints": {
-                    "primaryLocationLineHash": "088dfa88c9bfb1dd:1"
-                  },
-                  "ruleId": "expired-waiver",
-                  "ruleIndex": 2
-                },
-                {
-                  "level": "warning",
-                  "locations": [
-                    {
-                      "physicalLocation": {
-                        "artifactLocation": {
-                          "uri": "cases/a05_plain.o"
-                        },
-                        "region": {
-                          "endColumn": 1,
-                          "endLine": 1,
-                          "startColumn": 1,
-                          "startLine": 1
-                        }
-                      }
-                    }
-                  ],
-                  "message": {
-                    "text": "1 image compressed with zstd, which needs a driver of CUDA 12.4 (550) or later.\ndrivers from CUDA 12.2 on are to load it.\ndemanded in ../policy/release.yaml:4"
-                  },
-                  "partialFingerprints": {
-                    "primaryLocationLineHash": "cf0e2fd00e60488d:1"
-                  },
-                  "ruleId": "compression-driver-floor",
-                  "ruleIndex": 0,
-                  "suppressions": [
-                    {
-                      "justification": "old drivers get the other package",
-                      "kind": "external",
-                      "status": "accepted"
-                    }
-                  ]
-                },
-                {
-                  "level": "error",
-                  "locations": [
-                    {
-                      "physicalLocation": {
-                        "artifactLocation": {
-                          "uri": "cases/a05_plain.o"
-                        },
-                        "region": {
-                          "endColumn": 1,
-                          "endLine": 1,
-                          "startColumn": 1,
-                          "startLine": 1
-                        }
-                      }
-                    }
-                  ],
-                  "message": {
-                    "text": "1 image for sm_121 and none for sm_121a.\nthe conversion to E2M1 and the block-scaled MMA exist for sm_121a, not for sm_121"
-                  },
-                  "partialFingerprints": {
-                    "primaryLocationLineHash": "14860d9f4a6a33f1:1"
-                  },
-                  "ruleId": "missing-specific-image",
-                  "ruleIndex": 3
-                },
-                {
-                  "level": "error",
-                  "locations": [
-                    {
-                      "physicalLocation": {
-                        "artifactLocation": {
-                          "uri": "cases/a05_plain.o"
-                        },
-                        "region": {
-                          "endColumn": 1,
-                          "endLine": 1,
-                          "startColumn": 1,
-                          "startLine": 1
-                        }
-                      }
-                    }
-                  ],
-                  "message": {
-                    "text": "the size is 12.0 KiB and should be <= 11 KiB.\n12368 bytes.\ndemanded in ../policy/release.yaml:5"
-                  },
-                  "partialFingerprints": {
-                    "primaryLocationLineHash": "ae0172a0603d6831:1"
-                  },
-                  "ruleId": "size-over-budget",
-                  "ruleIndex": 4
-                },
-                {
-                  "level": "error",
-                  "locations": [
-                    {
-                      "physicalLocation": {
-                        "artifactLocation": {
-                          "uri": "cases/a05_plain.o"
-                        },
-                        "region": {
-                          "endColumn": 1,
-                          "endLine": 1,
-                          "startColumn": 1,
-                          "startLine": 1
-                        }
-                      }
-                    }
-                  ],
-                  "message": {
-                    "text": "1 of 1 translation units have no image that a device of 12.0 can run.\nwithout: region 0.\ndemanded in ../policy/release.yaml:3"
-                  },
-                  "partialFingerprints": {
-                    "primaryLocationLineHash": "b76035e2fb71c2b9:1"
-                  },
-                  "ruleId": "uncovered-device",
-                  "ruleIndex": 5
+                  "region": {
+                    "byteLength": 14,
+                    "byteOffset": 331,
+                    "endColumn": 13,
+                    "endLine": 11,
+                    "startColumn": 13,
+                    "startLine": 11
+                  }
                 }
-              ],
-      "#]].assert_eq(results);
-    assert!(rules.contains("\"id\": \"missing-specific-image\""));
+              }
+            ],
+            "message": {
+              "text": "`**/libmlx.so` selects nothing that was audited.\na glob is held against the paths of inputs, as given and from the configuration's folder, and against the names of files in packages"
+            },
+            "partialFingerprints": {
+              "primaryLocationLineHash": "3e951369a0bd40df:1"
+            },
+            "ruleId": "unmatched-artifact",
+            "ruleIndex": 6
+          },
+          {
+            "level": "warning",
+            "locations": [
+              {
+                "physicalLocation": {
+                  "artifactLocation": {
+                    "uri": "../policy/release.yaml"
+                  },
+                  "region": {
+                    "byteLength": 18,
+                    "byteOffset": 524,
+                    "endColumn": 13,
+                    "endLine": 17,
+                    "startColumn": 13,
+                    "startLine": 17
+                  }
+                }
+              }
+            ],
+            "message": {
+              "text": "no finding of `label-without-code` is accepted by this waiver.\nits reason was: no such image any more"
+            },
+            "partialFingerprints": {
+              "primaryLocationLineHash": "78da1cc01a50ccca:1"
+            },
+            "ruleId": "unused-waiver",
+            "ruleIndex": 7
+          },
+          {
+            "level": "warning",
+            "locations": [
+              {
+                "physicalLocation": {
+                  "artifactLocation": {
+                    "uri": "../policy/release.yaml"
+                  },
+                  "region": {
+                    "byteLength": 16,
+                    "byteOffset": 613,
+                    "endColumn": 13,
+                    "endLine": 20,
+                    "startColumn": 13,
+                    "startLine": 20
+                  }
+                }
+              }
+            ],
+            "message": {
+              "text": "the waiver for `size-over-budget` ended on 2024-01-31; 1 finding is no longer accepted.\nits reason was: until the old list is dropped"
+            },
+            "partialFingerprints": {
+              "primaryLocationLineHash": "088dfa88c9bfb1dd:1"
+            },
+            "ruleId": "expired-waiver",
+            "ruleIndex": 2
+          },
+          {
+            "level": "warning",
+            "locations": [
+              {
+                "physicalLocation": {
+                  "artifactLocation": {
+                    "uri": "cases/a05_plain.o"
+                  },
+                  "region": {
+                    "endColumn": 1,
+                    "endLine": 1,
+                    "startColumn": 1,
+                    "startLine": 1
+                  }
+                }
+              }
+            ],
+            "message": {
+              "text": "1 image compressed with zstd, which needs a driver of CUDA 12.4 (550) or later.\ndrivers from CUDA 12.2 on are to load it.\ndemanded in ../policy/release.yaml:4"
+            },
+            "partialFingerprints": {
+              "primaryLocationLineHash": "cf0e2fd00e60488d:1"
+            },
+            "ruleId": "compression-driver-floor",
+            "ruleIndex": 0,
+            "suppressions": [
+              {
+                "justification": "old drivers get the other package",
+                "kind": "external",
+                "status": "accepted"
+              }
+            ]
+          },
+          {
+            "level": "error",
+            "locations": [
+              {
+                "physicalLocation": {
+                  "artifactLocation": {
+                    "uri": "cases/a05_plain.o"
+                  },
+                  "region": {
+                    "endColumn": 1,
+                    "endLine": 1,
+                    "startColumn": 1,
+                    "startLine": 1
+                  }
+                }
+              }
+            ],
+            "message": {
+              "text": "1 image for sm_121 and none for sm_121a.\nthe conversion to E2M1 and the block-scaled MMA exist for sm_121a, not for sm_121"
+            },
+            "partialFingerprints": {
+              "primaryLocationLineHash": "14860d9f4a6a33f1:1"
+            },
+            "ruleId": "missing-specific-image",
+            "ruleIndex": 3
+          },
+          {
+            "level": "error",
+            "locations": [
+              {
+                "physicalLocation": {
+                  "artifactLocation": {
+                    "uri": "cases/a05_plain.o"
+                  },
+                  "region": {
+                    "endColumn": 1,
+                    "endLine": 1,
+                    "startColumn": 1,
+                    "startLine": 1
+                  }
+                }
+              }
+            ],
+            "message": {
+              "text": "the size is 12.0 KiB and should be <= 11 KiB.\n12368 bytes.\ndemanded in ../policy/release.yaml:5"
+            },
+            "partialFingerprints": {
+              "primaryLocationLineHash": "ae0172a0603d6831:1"
+            },
+            "ruleId": "size-over-budget",
+            "ruleIndex": 4
+          },
+          {
+            "level": "error",
+            "locations": [
+              {
+                "physicalLocation": {
+                  "artifactLocation": {
+                    "uri": "cases/a05_plain.o"
+                  },
+                  "region": {
+                    "endColumn": 1,
+                    "endLine": 1,
+                    "startColumn": 1,
+                    "startLine": 1
+                  }
+                }
+              }
+            ],
+            "message": {
+              "text": "1 of 1 translation units have no image that a device of 12.0 can run.\nwithout: region 0.\ndemanded in ../policy/release.yaml:3"
+            },
+            "partialFingerprints": {
+              "primaryLocationLineHash": "b76035e2fb71c2b9:1"
+            },
+            "ruleId": "uncovered-device",
+            "ruleIndex": 5
+          }
+        ]
+    "#]].assert_eq(&format!("{:#}\n", run["results"]));
+    let rules = run["tool"]["driver"]["rules"].as_array().unwrap();
+    let page = &rules.iter().find(|rule| rule["id"] == "unused-waiver").unwrap()["help"]["markdown"];
+    assert!(page.as_str().unwrap().starts_with("# unused-waiver"), "{page}");
+}
+
+/// What could not be read makes the run an unsuccessful one, and an alert like any other.
+#[test]
+fn code_scanning_is_told_what_could_not_be_read() {
+    let arguments = [
+        "audit",
+        "--no-policy",
+        "--format",
+        "sarif",
+        "edge/trunc_last8.fatbin",
+    ];
+    let output = blockgate(&fixtures(), &arguments);
+    assert_eq!(output.status.code(), Some(3));
+    let printed = stdout(&output);
+    conforms(&printed, "../sarif/sarif-2.1.0-rtm.5.json");
+    let log: serde_json::Value = serde_json::from_str(&printed).unwrap();
+    let invocation = &log["runs"][0]["invocations"][0];
+    assert_eq!(invocation["executionSuccessful"], false);
+    let notes = invocation["toolExecutionNotifications"].as_array().unwrap();
+    assert!(!notes.is_empty());
+    let results = log["runs"][0]["results"].as_array().unwrap();
+    assert!(
+        results.iter().any(|result| result["level"] == "error"),
+        "{results:#?}"
+    );
 }
 
 #[test]
