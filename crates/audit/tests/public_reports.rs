@@ -63,6 +63,12 @@ fn answer(resolution: &Resolution<'_>) -> String {
             }
             parts.extend(
                 summary
+                    .missing
+                    .iter()
+                    .map(|(_, kernel)| format!("missing: {kernel}")),
+            );
+            parts.extend(
+                summary
                     .undocumented
                     .iter()
                     .map(|(names, _)| format!("not documented: {names}")),
@@ -155,8 +161,17 @@ const VERDICTS: &[Verdict] = &[
     ("A17", "a17_shorthand.o", "12.0", "13.0", "compute_89 JIT ×1", 0),
     ("A19", "a19.o", "12.1", "", "compute_75 JIT ×1", 0),
     ("A19", "a19.o", "12.1", "12.9", "NONE ×1", 1),
-    // Not from reports: one architecture twice, code that is not what its header says, and a driver from before the
+    // Not from reports: a kernel that only one image has, one architecture twice, code that is not what its header says, and a driver from before the
     // device.
+    ("partial", "partial.o", "8.0", "", "sm_80 ×2", 0),
+    (
+        "partial",
+        "partial.o",
+        "9.0",
+        "",
+        "sm_90 ×2, missing: _Z4onlyPi",
+        1,
+    ),
     (
         "twice",
         "twice_120.fatbin",

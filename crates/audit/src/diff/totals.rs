@@ -81,7 +81,9 @@ impl ArchTotals {
 
     fn add(&mut self, image: &ImageReport, side: fn(&mut Before) -> &mut u64) {
         *side(&mut self.images) += 1;
-        *side(&mut self.stored_bytes) += image.stored_bytes;
+        // Sizes are what headers state, and those of images that are not decoded nobody has checked.
+        let stored_bytes = side(&mut self.stored_bytes);
+        *stored_bytes = stored_bytes.saturating_add(image.stored_bytes);
         self.instructions = self
             .instructions
             .zip(image.instructions)
@@ -90,7 +92,7 @@ impl ArchTotals {
                 sum
             });
         self.size_bytes = self.size_bytes.zip(image.size_bytes).map(|(mut sum, number)| {
-            *side(&mut sum) += number;
+            *side(&mut sum) = side(&mut sum).saturating_add(number);
             sum
         });
     }

@@ -243,6 +243,14 @@ fn write_exceptions(
             number(tally.modules, "module")
         )?;
     }
+    if summary.doubtful != Tally::default() {
+        writeln!(
+            out,
+            "{name}: {} another image, which could not be looked into, may be taken in {}",
+            error("not checked:"),
+            number(summary.doubtful.modules, "module")
+        )?;
+    }
     for contradiction in &summary.contradictions {
         writeln!(
             out,

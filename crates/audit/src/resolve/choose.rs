@@ -38,6 +38,8 @@ pub struct Taken<'a> {
     pub code_loads: bool,
     /// Kernels of the module that this image lacks.
     pub missing: Vec<&'a str>,
+    /// Images that could not be looked into, one of which may be taken instead.
+    pub unknown_images: u64,
     /// The oldest driver that takes it, as far as compression and the version of PTX decide it.
     pub driver_floor: Option<DriverFloor>,
 }
@@ -135,6 +137,11 @@ impl fmt::Display for DriverProblem {
 }
 
 impl Verdict<'_> {
+    /// Whether another image may be taken, which could not be looked into.
+    pub fn is_doubtful(&self) -> bool {
+        matches!(self, Self::Taken(taken) if taken.unknown_images > 0)
+    }
+
     /// Whether a kernel of the module cannot run.
     pub fn fails(&self) -> bool {
         match self {
@@ -214,6 +221,10 @@ pub(super) fn verdict<'a>(
             .copied()
             .filter(|kernel| !present.contains(kernel))
             .collect(),
+        unknown_images: excluded
+            .iter()
+            .filter(|row| row.reason == Reason::NotKnown)
+            .count() as u64,
         driver_floor: driver_floor(image),
     })
 }

@@ -127,18 +127,16 @@ impl Resolution<'_> {
     pub fn status(&self) -> ExitStatus {
         let nothing_known = self.libraries.iter().all(|library| library.modules.is_empty());
         let opaque = self.libraries.iter().any(|library| library.opaque_modules > 0);
-        let reading = if nothing_known || opaque {
+        let verdicts = || {
+            let devices = self.libraries.iter().flat_map(|library| &library.devices);
+            devices.flat_map(|device| &device.verdicts)
+        };
+        let reading = if nothing_known || opaque || verdicts().any(Verdict::is_doubtful) {
             ExitStatus::Unreadable
         } else {
             ExitStatus::Clean
         };
-        let fails = self
-            .libraries
-            .iter()
-            .flat_map(|library| &library.devices)
-            .flat_map(|device| &device.verdicts)
-            .any(Verdict::fails);
-        let verdict = if fails {
+        let verdict = if verdicts().any(Verdict::fails) {
             ExitStatus::Failed
         } else {
             ExitStatus::Clean

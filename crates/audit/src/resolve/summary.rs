@@ -18,6 +18,8 @@ pub struct Summary<'a> {
     pub no_image_groups: Vec<NoImageGroup<'a>>,
     /// Modules for which NVIDIA does not document which of several images is taken, by the names of those.
     pub undocumented: Vec<(String, Tally)>,
+    /// Modules of which an image could not be looked into that may be taken instead.
+    pub doubtful: Tally,
     /// Kernels that the image of their module lacks.
     pub missing: Vec<(Target, &'a str)>,
     /// Modules whose image is for something else than its header says: header, code, whether the code loads.
@@ -145,6 +147,9 @@ impl<'a> Summary<'a> {
             }
         };
         row.tally.add(module);
+        if taken.unknown_images > 0 {
+            self.doubtful.add(module);
+        }
         row.code.add(taken.image);
         row.driver_floor = later(row.driver_floor, taken.driver_floor);
         if !taken.rivals.is_empty() {

@@ -124,6 +124,8 @@ struct JsonModule<'a> {
     contradiction: Option<JsonContradiction>,
     /// Images of which NVIDIA does not document whether one of them is taken instead.
     not_documented: Vec<JsonRival>,
+    /// Images that could not be looked into, one of which may be taken instead.
+    unknown_images: u64,
     /// Kernels that the image lacks.
     missing: &'a [&'a str],
     /// Where none is taken: why not each.
@@ -202,6 +204,7 @@ impl<'a> JsonDevice<'a> {
 
 fn needs_attention(verdict: &Verdict<'_>) -> bool {
     verdict.fails()
+        || verdict.is_doubtful()
         || matches!(verdict, Verdict::Taken(taken) if !taken.rivals.is_empty() || taken.contradiction.is_some())
 }
 
@@ -249,6 +252,7 @@ impl<'a> JsonModule<'a> {
             offset: None,
             contradiction: None,
             not_documented: Vec::new(),
+            unknown_images: 0,
             missing: &[],
             excluded: Vec::new(),
         };
@@ -286,6 +290,7 @@ impl<'a> JsonModule<'a> {
                     offset: rival.image.offset_bytes,
                 })
                 .collect(),
+            unknown_images: taken.unknown_images,
             missing: &taken.missing,
             ..self
         }
