@@ -570,3 +570,39 @@ fn a_modifier_that_is_not_decoded_is_not_answered_with_0() {
         );
     }
 }
+
+#[test]
+fn standard_input_may_be_a_file_or_a_pipe() {
+    let archive = std::fs::read(fixtures().join("cases/a07.a")).unwrap();
+    let run = |input: std::process::Stdio, bytes: Option<&[u8]>| {
+        let mut child = std::process::Command::new(cargo_bin_cmd!("blockgate").get_program())
+            .args(["audit", "-", "--expect", "cubins(sm_121a) == 1"])
+            .stdin(input)
+            .stdout(std::process::Stdio::piped())
+            .spawn()
+            .unwrap();
+        if let Some(bytes) = bytes {
+            std::io::Write::write_all(&mut child.stdin.take().unwrap(), bytes).unwrap();
+        }
+        let output = child.wait_with_output().unwrap();
+        assert_eq!(output.status.code(), Some(0));
+        String::from_utf8(output.stdout).unwrap()
+    };
+    let piped = run(std::process::Stdio::piped(), Some(&archive));
+    assert!(piped.starts_with("<stdin>: archive, 41.3 KiB, "), "{piped}");
+    let file = std::fs::File::open(fixtures().join("cases/a07.a")).unwrap();
+    assert_eq!(run(file.into(), None), piped);
+}
+
+#[test]
+fn standard_input_is_read_once() {
+    let output = audit(&["-", "-"]);
+    let printed = String::from_utf8(output.stdout).unwrap();
+    assert_eq!(output.status.code(), Some(3), "{printed}");
+    assert!(printed.contains("standard input can be read once"), "{printed}");
+}
+
+#[test]
+fn a_folder_is_audited_as_one_input() {
+    check(&["archives", "--list-only"], 3, &expect![[r#""#]]);
+}

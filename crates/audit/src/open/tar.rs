@@ -73,9 +73,12 @@ pub(super) fn walk_stream<T: Send>(
     let prefix = read_prefix(&mut decoder, PREFIX_BYTES)
         .map_err(|error| Decoder::refusal(coding, &meter, most, &error))?;
     if !is_tar(&prefix) {
-        drop(decoder);
         walker.count_entries(1)?;
         if !is_worth_reading(recognise(&prefix))? {
+            // A damaged library may look like this. Its checksum stands at the end of the stream.
+            let passed = io::copy(&mut decoder, &mut io::sink())
+                .map_err(|error| Decoder::refusal(coding, &meter, most, &error))?;
+            walker.count_bytes(passed)?;
             walker.wave(vec![Arrived::Other], level, |file| file);
             return Ok(coding.as_str());
         }
