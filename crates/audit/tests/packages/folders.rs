@@ -33,7 +33,7 @@ fn a_folder_is_one_input() {
     let folder = folder(&files);
     expect![[r#"
         FOLDER: directory, 1.1 MiB, device code: present, 15 images
-        3 of 7 files (4 binaries, 3 others) with device code:
+        device code in 3 of 7 files (binaries: 4, others: 3):
          file                    size  device code  cubins                            PTX
          pkg/lib/libx.so      1.0 MiB  present      sm_80 ×2, sm_100f ×2, sm_120a ×2  sm_120a
          pkg/lib/libk.a      40.8 KiB  present      sm_121 ×3, sm_121a                sm_121 ×3
@@ -58,7 +58,7 @@ fn a_folder_with_nothing_says_so() {
     let with_text = folder(&[("a.txt", b"a".to_vec()), ("empty", Vec::new())]);
     expect![[r#"
         FOLDER: directory, 1 B, device code: none, 0 images
-        no device code found in 2 files (0 binaries, 2 others)
+        no device code found in 2 files (binaries: 0, others: 2)
 
         exit status 0
     "#]]
@@ -66,7 +66,7 @@ fn a_folder_with_nothing_says_so() {
     let empty = folder(&[]);
     expect![[r#"
         FOLDER: directory, 0 B, device code: none, 0 images
-        no device code found in 0 files (0 binaries, 0 others)
+        no device code found in 0 files (binaries: 0, others: 0)
 
         exit status 0
     "#]]
@@ -88,22 +88,22 @@ fn links_are_named_and_not_followed() {
     let _socket = UnixListener::bind(root.join("socket")).unwrap();
     expect![[r#"
         FOLDER: directory, 4.8 KiB, device code: present, 1 image
-        1 of 1 files (1 binaries, 0 others) with device code:
+        device code in 1 of 1 file (binaries: 1, others: 0):
          file              size  device code  cubins   PTX
          lib/libx.so.1  4.8 KiB  present      sm_121a  –
          arch     kind   images  kernels  instructions  E2M1   stored     size
          sm_121a  cubin       1        1            16     0  4.8 KiB  4.8 KiB
 
-        FOLDER: info[link-skipped]: 2 links to what is read under its own name
+        FOLDER: info[link-skipped]: links to what is read under its own name: 2
           note: lib/libx.so -> libx.so.1
           note: lib/loop -> ..
-        FOLDER: info[link-skipped]: 1 links out of the folder, not followed
+        FOLDER: info[link-skipped]: links out of the folder, not followed: 1
           note: elsewhere -> ../out
-        FOLDER: info[link-skipped]: 1 links that lead nowhere
+        FOLDER: info[link-skipped]: links that lead nowhere: 1
           note: dangling -> gone
-        FOLDER: info[link-skipped]: 1 further names of a file that is read once
+        FOLDER: info[link-skipped]: further names of a file that is read once: 1
           note: lib/libx.so.2
-        FOLDER: info[special-file]: 1 pipes, sockets or devices, not opened
+        FOLDER: info[special-file]: pipes, sockets or devices, not opened: 1
           note: socket
         exit status 0
     "#]]

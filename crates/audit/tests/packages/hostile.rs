@@ -193,10 +193,10 @@ fn zips_that_lie() {
     refused(
         &overlapping,
         &expect![[r#"
-        x at offset 0x0: error[package-limit]: expected entries that share no bytes, found `a.cubin` and `a.cubin`, which do
-        x: warning[duplicate-member]: 1 names that stand again; all are read, where an extractor keeps one
-          note: a.cubin
-    "#]],
+            x at offset 0x0: error[package-limit]: expected entries that share no bytes, found `a.cubin` and `a.cubin`, which do
+            x: warning[duplicate-member]: names that stand again; all are read, where an extractor keeps one: 1
+              note: a.cubin
+        "#]],
     );
     // Content that does not have the checksum.
     let mut damaged = stored.clone();
@@ -398,7 +398,7 @@ fn names_that_lead_elsewhere_are_only_names() {
     assert_eq!(report.status(false), ExitStatus::Clean);
     expect![[r#"
         x: tar, 24.5 KiB, device code: present, 4 images
-        4 of 4 files (4 binaries, 0 others) with device code:
+        device code in 4 of 4 files (binaries: 4, others: 0):
          file                  size  device code  cubins   PTX
          ../../etc/x.cubin  4.8 KiB  present      sm_121a  –
          /abs/x.cubin       4.8 KiB  present      sm_121a  –
@@ -407,10 +407,10 @@ fn names_that_lead_elsewhere_are_only_names() {
          arch     kind   images  kernels  instructions  E2M1    stored      size
          sm_121a  cubin       4        4            64     0  19.5 KiB  19.5 KiB
 
-        x: info[link-skipped]: 2 links in the package, not followed
+        x: info[link-skipped]: links in the package, not followed: 2
           note: libx.so -> /etc/passwd
           note: hard -> ../../x
-        x: info[special-file]: 1 pipes, sockets or devices, not opened
+        x: info[special-file]: pipes, sockets or devices, not opened: 1
           note: pipe
         exit status 0
     "#]]
@@ -426,7 +426,7 @@ fn a_name_that_stands_twice_is_read_twice_and_said() {
     let report = audited(&replaced(&twice, b"b.cubin", b"a.cubin"));
     assert_eq!(report.files[0].images.len(), 2);
     expect![[r#"
-        x: warning[duplicate-member]: 1 names that stand again; all are read, where an extractor keeps one
+        x: warning[duplicate-member]: names that stand again; all are read, where an extractor keeps one: 1
           note: a.cubin
     "#]]
     .assert_eq(&findings(&report));

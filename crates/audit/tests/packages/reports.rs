@@ -9,7 +9,7 @@ use crate::support::*;
 fn a_wheel_for_a_person() {
     expect![[r#"
         x.whl: wheel, 15.6 KiB, device code: present, 14 images
-        2 of 6 files (3 binaries, 3 others) with device code:
+        device code in 2 of 6 files (binaries: 3, others: 3):
          file                 size  device code  cubins                            PTX
          pkg/lib/libx.so   1.0 MiB  present      sm_80 ×2, sm_100f ×2, sm_120a ×2  sm_120a
          pkg/lib/libk.a   40.8 KiB  present      sm_121 ×3, sm_121a                sm_121 ×3
@@ -123,7 +123,7 @@ fn a_package_without_device_code_says_so() {
     ];
     expect![[r#"
         x.zip: zip, 388 B, device code: none, 0 images
-        no device code found in 2 files (1 binaries, 1 others)
+        no device code found in 2 files (binaries: 1, others: 1)
 
         exit status 0
     "#]]
@@ -137,7 +137,7 @@ fn a_damaged_library_hides_no_other_and_is_named() {
     files.push(("pkg/data.7z", b"7z\xbc\xaf\x27\x1c\0\x04".to_vec()));
     expect![[r#"
         x.whl: wheel, 20.1 KiB, device code: unreadable, 14 images
-        2 of 6 files (3 binaries, 3 others) with device code:
+        device code in 2 of 6 files (binaries: 3, others: 3):
          file                 size  device code  cubins                            PTX
          pkg/lib/libx.so   1.0 MiB  present      sm_80 ×2, sm_100f ×2, sm_120a ×2  sm_120a
          pkg/lib/libk.a   40.8 KiB  present      sm_121 ×3, sm_121a                sm_121 ×3
