@@ -122,7 +122,7 @@ fn a_thin_archive_stays_in_the_folder() {
     ]);
     let root = folder.path().join("in");
     symlink("../k.cubin", root.join("k.cubin")).unwrap();
-    let report = of_paths(&[root.clone()]);
+    let report = of_paths(std::slice::from_ref(&root));
     assert!(
         findings(&report).contains("(thin.a/k.cubin) at offset 0x232: error[unreadable]: the thin archive's member lies outside the folder"),
         "{}",

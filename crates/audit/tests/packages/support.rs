@@ -86,9 +86,9 @@ pub(crate) fn zstd(content: &[u8]) -> Vec<u8> {
 pub(crate) fn ar(members: &[File<'_>]) -> Vec<u8> {
     let mut archive = b"!<arch>\n".to_vec();
     for (name, content) in members {
-        write!(
+        writeln!(
             archive,
-            "{name:<16}{:<12}{:<6}{:<6}{:<8}{:<10}`\n",
+            "{name:<16}{:<12}{:<6}{:<6}{:<8}{:<10}`",
             0,
             0,
             0,
