@@ -123,7 +123,7 @@ fn only_name(path: &Path) -> String {
 fn folder(mut outcome: FileOutcome, path: &Path, options: &Options, progress: &dyn Progress) -> FileOutcome {
     /// A file of the folder after the first look at it.
     enum FileLook {
-        Done(FileOutcome),
+        Done(Box<FileOutcome>),
         Package,
     }
     outcome.file.format = "directory";
@@ -156,7 +156,7 @@ fn folder(mut outcome: FileOutcome, path: &Path, options: &Options, progress: &d
             Err(error) => {
                 let message = format!("cannot be opened: {error}");
                 part.refuse("unreadable", Some(name.to_string()), None, message);
-                return FileLook::Done(part);
+                return FileLook::Done(Box::new(part));
             }
         };
         if matches!(recognise(&bytes), Kind::Package(_)) {
@@ -167,7 +167,7 @@ fn folder(mut outcome: FileOutcome, path: &Path, options: &Options, progress: &d
             root: Some(&root),
         };
         part.file_of_package(&bytes, name, &beside, options, progress);
-        FileLook::Done(part)
+        FileLook::Done(Box::new(part))
     };
     let looks: Vec<FileLook> = listed
         .files
@@ -176,7 +176,7 @@ fn folder(mut outcome: FileOutcome, path: &Path, options: &Options, progress: &d
         .collect();
     for (look, (name, path)) in looks.into_iter().zip(&listed.files) {
         match look {
-            FileLook::Done(part) => outcome.absorb(part),
+            FileLook::Done(part) => outcome.absorb(*part),
             FileLook::Package => match Bytes::open_regular(path) {
                 Ok(bytes) => {
                     if let Kind::Package(format) = recognise(&bytes) {

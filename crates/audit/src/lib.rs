@@ -29,7 +29,7 @@ pub use census::{ArchCount, ByteCount, Totals};
 pub use digest::Digest;
 pub use evaluate::{Evaluation, Outcome};
 pub use mapped::Bytes;
-pub use open::{PackageLimits, Throughput, decompress_all};
+pub use open::PackageLimits;
 pub use policy::{Policy, PolicyError};
 pub use report::{
     FileReport, ImageReport, KernelReport, MemberReport, PtxTextCount, Report, Unchecked, Waived,

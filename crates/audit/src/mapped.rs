@@ -67,10 +67,7 @@ impl Bytes {
     fn of(mut file: File, stream: bool) -> io::Result<Self> {
         let metadata = file.metadata()?;
         if metadata.is_dir() {
-            return Err(io::Error::new(
-                io::ErrorKind::IsADirectory,
-                "is a folder; name the files in it",
-            ));
+            return Err(io::Error::new(io::ErrorKind::IsADirectory, "is a folder"));
         }
         if metadata.is_file() && metadata.len() > 0 {
             // SAFETY: the mapping is private and read-only, and is only ever seen as bytes: no value of it

@@ -316,7 +316,7 @@ impl FileOutcome {
             self.findings.push(Finding {
                 rule,
                 severity,
-                message: format!("{count} {what}"),
+                message: format!("{what}: {count}"),
                 location: self.place(None, None),
                 notes: names,
                 fix: None,

@@ -109,6 +109,7 @@ fn machine_output_is_versioned_and_raw() {
                   "device_code": "present",
                   "driver_floor": "12.4",
                   "members": [],
+                  "other_files": 0,
                   "images": [
                     {
                       "member": null,
@@ -792,4 +793,35 @@ fn a_report_goes_to_a_file_whole() {
     let output = run(&folder.path().join("none/report.html"));
     assert_eq!(output.status.code(), Some(4));
     assert!(String::from_utf8_lossy(&output.stderr).contains("report.html cannot be written"));
+}
+
+#[test]
+fn standard_input_may_be_a_file_or_a_pipe() {
+    let archive = std::fs::read(fixtures().join("cases/a07.a")).unwrap();
+    let run = |input: std::process::Stdio, bytes: Option<&[u8]>| {
+        let mut child = std::process::Command::new(cargo_bin_cmd!("blockgate").get_program())
+            .args(["audit", "-", "--expect", "cubins(sm_121a) == 1"])
+            .stdin(input)
+            .stdout(std::process::Stdio::piped())
+            .spawn()
+            .unwrap();
+        if let Some(bytes) = bytes {
+            std::io::Write::write_all(&mut child.stdin.take().unwrap(), bytes).unwrap();
+        }
+        let output = child.wait_with_output().unwrap();
+        assert_eq!(output.status.code(), Some(0));
+        String::from_utf8(output.stdout).unwrap()
+    };
+    let piped = run(std::process::Stdio::piped(), Some(&archive));
+    assert!(piped.starts_with("<stdin>: archive, 41.3 KiB, "), "{piped}");
+    let file = std::fs::File::open(fixtures().join("cases/a07.a")).unwrap();
+    assert_eq!(run(file.into(), None), piped);
+}
+
+#[test]
+fn standard_input_is_read_once() {
+    let output = audit(&["-", "-"]);
+    let printed = String::from_utf8(output.stdout).unwrap();
+    assert_eq!(output.status.code(), Some(3), "{printed}");
+    assert!(printed.contains("standard input can be read once"), "{printed}");
 }

@@ -128,7 +128,8 @@ fn refined(kind: Kind, prefix: &[u8]) -> Option<Kind> {
     keeps.then_some(if is_deb { Kind::Package(Format::Deb) } else { kind })
 }
 
-/// Whether `prefix` starts with the header of a tar entry. Old tars have no magic, so it is the checksum that counts.
+/// Whether `prefix` starts with the header of a tar entry. Old tars have no magic, where the checksum must do; one with the
+/// magic and a wrong checksum is a damaged tar.
 pub(super) fn is_tar(prefix: &[u8]) -> bool {
     const CHECKSUM_AT: std::ops::Range<usize> = 148..156;
     let Some(header) = prefix.get(..512) else {
@@ -142,7 +143,7 @@ pub(super) fn is_tar(prefix: &[u8]) -> bool {
         .enumerate()
         .map(|(at, &byte)| u32::from(if CHECKSUM_AT.contains(&at) { b' ' } else { byte }))
         .sum();
-    header[0] != 0 && stated == Some(sum)
+    header[0] != 0 && (stated == Some(sum) || header[257..262] == *b"ustar")
 }
 
 /// Whether a file that starts like this may be text.

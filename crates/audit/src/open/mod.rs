@@ -12,7 +12,6 @@ mod limits;
 mod refusal;
 mod stream;
 mod tar;
-mod throughput;
 mod zip;
 
 use std::borrow::Cow;
@@ -23,7 +22,6 @@ use rayon::prelude::*;
 pub(crate) use formats::{Format, Kind, recognise};
 pub use limits::PackageLimits;
 pub(crate) use refusal::{Note, NoteKind, Refusal};
-pub use throughput::{Throughput, decompress_all};
 
 /// What became of one entry of a package.
 #[derive(Debug)]

@@ -73,9 +73,12 @@ pub(super) fn walk_stream<T: Send>(
     let prefix = read_prefix(&mut decoder, PREFIX_BYTES)
         .map_err(|error| Decoder::refusal(coding, &meter, most, &error))?;
     if !is_tar(&prefix) {
-        drop(decoder);
         walker.count_entries(1)?;
         if !is_worth_reading(recognise(&prefix))? {
+            // A damaged library may look like this. Its checksum stands at the end of the stream.
+            let passed = io::copy(&mut decoder, &mut io::sink())
+                .map_err(|error| Decoder::refusal(coding, &meter, most, &error))?;
+            walker.count_bytes(passed)?;
             walker.wave(vec![Arrived::Other], level, |file| file);
             return Ok(coding.as_str());
         }
@@ -119,20 +122,6 @@ pub(super) fn walk_stream<T: Send>(
         }
     })?;
     Ok(coding.of_tar())
-}
-
-/// Decompresses a stream to its end; for [`decompress_all`](super::decompress_all).
-pub(super) fn decompress(
-    bytes: &[u8],
-    coding: Coding,
-    limits: &PackageLimits,
-) -> Result<(u64, u64), Refusal> {
-    let most = limits.max_stream_bytes(bytes.len() as u64);
-    let refuse =
-        |error: io::Error| Refusal::unreadable(format!("{} data", coding.as_str()), error.to_string());
-    let mut decoder = Decoder::new(coding, bytes, most, limits).map_err(refuse)?;
-    let given = io::copy(&mut decoder, &mut io::sink()).map_err(refuse)?;
-    Ok((1, given))
 }
 
 fn unreadable_tar(error: &io::Error) -> Refusal {

@@ -199,38 +199,40 @@ fn content<'a>(
     }
     let data = local.data();
     let Some(coding) = coding_of(entry.method)? else {
-        if !is_worth_reading(recognise(data))? {
-            return Ok(None);
-        }
         check(&local, entry, data)?;
-        return Ok(Some(Cow::Borrowed(data)));
+        return Ok(is_worth_reading(recognise(data))?.then_some(Cow::Borrowed(data)));
     };
     let most = limits.max_decoded_bytes(entry.stored_bytes);
-    let start = |max_bytes| {
-        Decoder::new(coding, data, max_bytes, limits)
-            .map_err(|error| Refusal::unreadable(format!("{} data", coding.as_str()), error.to_string()))
-    };
-    // A decoder may give a little more than it is asked for.
-    let mut decoder = start(u64::MAX)?;
-    let meter = decoder.meter();
-    let prefix = read_prefix(&mut decoder, PREFIX_BYTES)
-        .map_err(|error| Decoder::refusal(coding, &meter, u64::MAX, &error))?;
-    if !is_worth_reading(recognise(&prefix))? {
-        return Ok(None);
-    }
     if entry.declared_bytes > most {
         let expected = format!("at most {most:#x} bytes from {:#x}", entry.stored_bytes);
         return Err(Refusal::limit(expected, format!("{:#x}", entry.declared_bytes)));
     }
     // What is larger than declared is wrong, and is not decompressed to find out how much.
-    let content = start(entry.declared_bytes)?
-        .read_all(entry.declared_bytes)
-        .map_err(|mut refusal| {
-            if refusal.rule == super::refusal::LIMIT {
-                refusal = Refusal::unreadable(format!("{:#x} bytes", entry.declared_bytes), "more");
-            }
+    let most = entry.declared_bytes;
+    let start = || {
+        Decoder::new(coding, data, most, limits)
+            .map_err(|error| Refusal::unreadable(format!("{} data", coding.as_str()), error.to_string()))
+    };
+    let more_than_declared = |refusal: Refusal| {
+        if refusal.rule == super::refusal::LIMIT {
+            Refusal::unreadable(format!("{most:#x} bytes"), "more")
+        } else {
             refusal
-        })?;
+        }
+    };
+    let mut decoder = start()?;
+    let meter = decoder.meter();
+    let explain = |error: std::io::Error| more_than_declared(Decoder::refusal(coding, &meter, most, &error));
+    let prefix = read_prefix(&mut decoder, PREFIX_BYTES).map_err(explain)?;
+    if !is_worth_reading(recognise(&prefix))? {
+        // A damaged library may look like this, so that the rest is checked, and not kept.
+        let mut summed = Summed::default();
+        summed.update(&prefix);
+        std::io::copy(&mut decoder, &mut summed).map_err(explain)?;
+        summed.check(&local, entry)?;
+        return Ok(None);
+    }
+    let content = start()?.read_all(most).map_err(more_than_declared)?;
     check(&local, entry, &content)?;
     Ok(Some(Cow::Owned(content)))
 }
@@ -254,54 +256,45 @@ fn coding_of(method: CompressionMethod) -> Result<Option<Coding>, Refusal> {
 
 /// Holds the content against the size and checksum of the central directory.
 fn check(local: &ZipSliceEntry<'_>, entry: &Entry<'_>, content: &[u8]) -> Result<(), Refusal> {
-    if content.len() as u64 != entry.declared_bytes {
-        let expected = format!("{:#x} bytes", entry.declared_bytes);
-        return Err(Refusal::unreadable(expected, format!("{:#x}", content.len())));
-    }
-    let mut crc = flate2::Crc::new();
-    crc.update(content);
-    let stated = local.claim_verifier().crc;
-    if crc.sum() != stated {
-        let expected = format!("content with the checksum {stated:08x}");
-        return Err(Refusal::unreadable(expected, format!("{:08x}", crc.sum())));
-    }
-    Ok(())
+    let mut summed = Summed::default();
+    summed.update(content);
+    summed.check(local, entry)
 }
 
-/// Decompresses every entry and forgets it; the bytes that came out, for [`decompress_all`](super::decompress_all).
-pub(super) fn decompress(bytes: &[u8], limits: &PackageLimits) -> Result<(u64, u64), Refusal> {
-    use rayon::prelude::*;
+/// Size and checksum of content that has passed by.
+#[derive(Default)]
+struct Summed {
+    bytes: u64,
+    crc: flate2::Crc,
+}
 
-    let archive = ZipArchive::from_slice(bytes)
-        .map_err(|error| Refusal::unreadable("the central directory of a zip file", error.to_string()))?;
-    let mut entries = Vec::new();
-    let mut records = archive.entries();
-    while let Some(record) = records
-        .next_entry()
-        .map_err(|error| Refusal::unreadable("an entry of the central directory", error.to_string()))?
-    {
-        entries.push((
-            record.compression_method(),
-            record.uncompressed_size_hint(),
-            record.compressed_size_hint(),
-            record.wayfinder(),
-        ));
+impl Summed {
+    fn update(&mut self, content: &[u8]) {
+        self.bytes += content.len() as u64;
+        self.crc.update(content);
     }
-    let sizes = entries
-        .par_iter()
-        .map(|&(method, declared_bytes, stored_bytes, wayfinder)| {
-            let local = archive
-                .get_entry(wayfinder)
-                .map_err(|error| Refusal::unreadable("an entry within the file", error.to_string()))?;
-            let data = local.data();
-            let Some(coding) = coding_of(method)? else {
-                return Ok(data.len() as u64);
-            };
-            let most = limits.max_decoded_bytes(stored_bytes);
-            let decoder = Decoder::new(coding, data, most, limits)
-                .map_err(|error| Refusal::unreadable("compressed data", error.to_string()))?;
-            Ok(decoder.read_all(declared_bytes)?.len() as u64)
-        })
-        .collect::<Result<Vec<u64>, Refusal>>()?;
-    Ok((sizes.len() as u64, sizes.iter().sum()))
+
+    fn check(&self, local: &ZipSliceEntry<'_>, entry: &Entry<'_>) -> Result<(), Refusal> {
+        if self.bytes != entry.declared_bytes {
+            let expected = format!("{:#x} bytes", entry.declared_bytes);
+            return Err(Refusal::unreadable(expected, format!("{:#x}", self.bytes)));
+        }
+        let (stated, found) = (local.claim_verifier().crc, self.crc.sum());
+        if found != stated {
+            let expected = format!("content with the checksum {stated:08x}");
+            return Err(Refusal::unreadable(expected, format!("{found:08x}")));
+        }
+        Ok(())
+    }
+}
+
+impl std::io::Write for Summed {
+    fn write(&mut self, content: &[u8]) -> std::io::Result<usize> {
+        self.update(content);
+        Ok(content.len())
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        Ok(())
+    }
 }

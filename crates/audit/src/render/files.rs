@@ -34,9 +34,11 @@ pub(super) fn write_files(out: &mut dyn Write, input: &FileReport) -> io::Result
         }
     }
     files.retain(|_, row| row.states.iter().any(|&state| state != DeviceCode::None));
+    let number = binaries + input.other_files;
     let all = format!(
-        "{} files ({} binaries, {} others)",
-        count(binaries + input.other_files),
+        "{} {} (binaries: {}, others: {})",
+        count(number),
+        if number == 1 { "file" } else { "files" },
         count(binaries),
         count(input.other_files)
     );
@@ -48,7 +50,7 @@ pub(super) fn write_files(out: &mut dyn Write, input: &FileReport) -> io::Result
         };
         return writeln!(out, "{holds} {all}");
     }
-    writeln!(out, "{} of {all} with device code:", count(files.len() as u64))?;
+    writeln!(out, "device code in {} of {all}:", count(files.len() as u64))?;
     let mut rows: Vec<(&str, Row<'_>)> = files.into_iter().collect();
     rows.sort_by(|(a_name, a), (b_name, b)| b.size_bytes.cmp(&a.size_bytes).then(a_name.cmp(b_name)));
     let mut table = Table::new();

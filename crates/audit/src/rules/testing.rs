@@ -52,12 +52,15 @@ pub(super) fn input(units: &[Targets]) -> FileReport {
         name: unit.name.into(),
         file: None,
         size_bytes: 2048,
+        digest: None,
         device_code: DeviceCode::Present,
     });
     FileReport {
         path: "lib.a".to_owned(),
         format: "archive",
         size_bytes: 1 << 20,
+        digest: None,
+        other_files: 0,
         device_code: DeviceCode::Present,
         members: members.collect(),
         totals: Totals::of(&images),
@@ -88,8 +91,9 @@ fn image(unit: &Targets, target: Target, offset_bytes: u64) -> ImageReport {
     ImageReport {
         member: Some(Arc::from(unit.name)),
         file: None,
-        section: Some(".nv_fatbin"),
+        section: Some(".nv_fatbin".into()),
         region: 0,
+        entry: 0,
         offset_bytes,
         kind: if is_cubin {
             ImageKind::Cubin
@@ -97,6 +101,8 @@ fn image(unit: &Targets, target: Target, offset_bytes: u64) -> ImageReport {
             ImageKind::Ptx
         },
         arch: Some(target.arch),
+        declared: Some(target.arch),
+        ptx_isa: None,
         arch_certain: true,
         relocatable: false,
         counted: true,
@@ -106,11 +112,18 @@ fn image(unit: &Targets, target: Target, offset_bytes: u64) -> ImageReport {
         identical_to: None,
         size_bytes: Some(1024),
         toolkit: None,
+        tools: Vec::new(),
+        cuda_note: None,
+        ptx: None,
+        ptx_text: Vec::new(),
         kernel_count: Some(code),
         instructions: is_cubin.then_some(8 * code),
         sass: Histogram::default(),
         mnemonics_known: true,
         kernels: Vec::new(),
+        module: None,
+        entries: Vec::new(),
+        digest: None,
         ptx_matches: Vec::new(),
     }
 }
