@@ -9,10 +9,11 @@ use blockgate_audit::Options;
 use blockgate_audit::render::{self, HumanOptions, Mnemonics};
 use blockgate_expect::Expectation;
 use blockgate_findings::ExitStatus;
-use blockgate_toolkit::Package;
+use blockgate_toolkit::{Oracles, Package};
 use regex::Regex;
 
-use crate::context::Context;
+use crate::context::{Context, StatusError};
+use crate::disassemble;
 use crate::output::print;
 use crate::toolkit::{provisioner, unreadable};
 
@@ -21,6 +22,8 @@ pub(crate) struct RealArtifact {
     package: Package,
     /// The file to audit, relative to the package's folder.
     file: &'static str,
+    /// The images to disassemble: see [`crate::disassemble`].
+    images: &'static str,
     /// What NVIDIA's tools say of it.
     expect: &'static [&'static str],
 }
@@ -40,6 +43,7 @@ pub(crate) const ARTIFACTS: &[RealArtifact] = &[RealArtifact {
         elsewhere: "download the wheel by hand and use `cargo xtask audit-fatbin`.",
     },
     file: "mlx/lib/libmlx.so",
+    images: "ci/real-artifacts/mlx-cuda-13.images",
     // Images: cuobjdump 13.5.37 -lelf -lptx. Instructions and mnemonics: nvdisasm 13.5.37 -c over every image.
     expect: &[
         "cubins(*) == 594",
@@ -75,9 +79,41 @@ pub(crate) struct Args {
     /// How to print the reports.
     #[arg(long, value_enum, default_value_t = Format::Human)]
     format: Format,
+
+    /// Compare every instruction of chosen images with NVIDIA's disassembler instead, which takes minutes.
+    ///
+    /// With files, of images of these: as few as have all their opcodes.
+    #[arg(long, value_name = "FILE", num_args = 0..)]
+    disassemble: Option<Vec<PathBuf>>,
+
+    /// Choose these images anew, and write the lists of them.
+    #[arg(long, conflicts_with = "disassemble")]
+    choose_images: bool,
 }
 
 pub(crate) fn run(args: &Args, context: &Context) -> anyhow::Result<ExitStatus> {
+    if args.choose_images {
+        for artifact in ARTIFACTS {
+            disassemble::choose(&artifact.fetch(context)?, &context.root().join(artifact.images))?;
+        }
+        return Ok(ExitStatus::Clean);
+    }
+    if let Some(files) = &args.disassemble {
+        let nvdisasm = Oracles::obtain(&provisioner(context))
+            .map_err(unreadable)?
+            .nvdisasm;
+        let mut status = ExitStatus::Clean;
+        for file in files {
+            let result = disassemble::compare_any(&nvdisasm, file);
+            status = status.and(result.map_err(unchecked)?);
+        }
+        for artifact in ARTIFACTS.iter().filter(|_| files.is_empty()) {
+            let list = context.root().join(artifact.images);
+            let result = disassemble::compare_listed(&nvdisasm, &artifact.fetch(context)?, &list);
+            status = status.and(result.map_err(unchecked)?);
+        }
+        return Ok(status);
+    }
     let mut status = ExitStatus::Clean;
     let mnemonics = Mnemonics {
         all: false,
@@ -106,6 +142,11 @@ pub(crate) fn run(args: &Args, context: &Context) -> anyhow::Result<ExitStatus> 
         status = status.and(report.status(false));
     }
     Ok(status)
+}
+
+/// What could not be compared was not checked.
+fn unchecked(error: anyhow::Error) -> anyhow::Error {
+    StatusError::unreadable(format!("{error:#}"))
 }
 
 impl RealArtifact {

@@ -36,5 +36,5 @@ pub use inspect::{ArchEvidence, InspectOptions, Inspection, Kernel, SassDetail};
 pub use limits::Limits;
 pub use ptx::PtxFacts;
 pub use rules::{DEFECT_RULES, DefectRule};
-pub use sass::{Histogram, NOT_A_MNEMONIC, can_name, converts_to_e2m1, count_code};
+pub use sass::{Histogram, NOT_A_MNEMONIC, WITH_MODIFIERS, can_name, converts_to_e2m1, count_code};
 pub use scratch::Scratch;
