@@ -17,6 +17,7 @@ mod ci;
 mod codec;
 mod compile;
 mod context;
+mod disassemble;
 mod docs;
 mod gates;
 mod hash;

@@ -10,10 +10,11 @@ use blockgate_audit::Options;
 use blockgate_audit::render::{self, HumanOptions, Mnemonics};
 use blockgate_expect::Expectation;
 use blockgate_findings::ExitStatus;
-use blockgate_toolkit::{Package, PackageForm};
+use blockgate_toolkit::{Oracles, Package, PackageForm};
 use regex::Regex;
 
-use crate::context::{Context, publish};
+use crate::context::{Context, StatusError, publish};
+use crate::disassemble;
 use crate::output::print;
 use crate::toolkit::{provisioner, unreadable};
 use blockgate::Format;
@@ -25,6 +26,8 @@ pub(crate) struct RealArtifact {
     wheel: &'static str,
     /// The largest library in it.
     pub(crate) library: &'static str,
+    /// The images to disassemble: see [`crate::disassemble`].
+    images: Option<&'static str>,
     /// What NVIDIA's tools say of it.
     expect: &'static [&'static str],
 }
@@ -46,6 +49,7 @@ pub(crate) const ARTIFACTS: &[RealArtifact] = &[RealArtifact {
     },
     wheel: "mlx_cuda_13-0.32.4-py3-none-manylinux_2_35_x86_64.whl",
     library: "mlx/lib/libmlx.so",
+    images: Some("ci/real-artifacts/mlx-cuda-13.images"),
     // Images: cuobjdump 13.5.37 -lelf -lptx. Instructions and mnemonics: nvdisasm 13.5.37 -c over every image.
     expect: &[
         "cubins(*) == 594",
@@ -87,6 +91,7 @@ pub(crate) const TIMED: &[RealArtifact] = &[RealArtifact {
     },
     wheel: "sgl_kernel-0.3.21-cp310-abi3-manylinux2014_x86_64.whl",
     library: "sgl_kernel/sm100/common_ops.abi3.so",
+    images: None,
     expect: &[],
 }];
 
@@ -99,9 +104,45 @@ pub(crate) struct Args {
     /// How to print the reports.
     #[arg(long, value_enum, default_value_t = Format::Human)]
     format: Format,
+
+    /// Compare every instruction of chosen images with NVIDIA's disassembler instead, which takes minutes.
+    ///
+    /// With files, of images of these: as few as have all their opcodes.
+    #[arg(long, value_name = "FILE", num_args = 0..)]
+    disassemble: Option<Vec<PathBuf>>,
+
+    /// Choose these images anew, and write the lists of them.
+    #[arg(long, conflicts_with = "disassemble")]
+    choose_images: bool,
 }
 
 pub(crate) fn run(args: &Args, context: &Context) -> anyhow::Result<ExitStatus> {
+    if args.choose_images {
+        for artifact in ARTIFACTS {
+            disassemble::choose(&artifact.fetch(context)?, &context.root().join(artifact.images))?;
+        }
+        return Ok(ExitStatus::Clean);
+    }
+    if let Some(files) = &args.disassemble {
+        let nvdisasm = Oracles::obtain(&provisioner(context))
+            .map_err(unreadable)?
+            .nvdisasm;
+        let mut status = ExitStatus::Clean;
+        for file in files {
+            let result = disassemble::compare_any(&nvdisasm, file);
+            status = status.and(result.map_err(unchecked)?);
+        }
+        let listed = ARTIFACTS
+            .iter()
+            .filter(|_| files.is_empty())
+            .filter_map(|artifact| Some((artifact, artifact.images?)));
+        for (artifact, images) in listed {
+            let list = context.root().join(images);
+            let result = disassemble::compare_listed(&nvdisasm, &artifact.library(context)?, &list);
+            status = status.and(result.map_err(unchecked)?);
+        }
+        return Ok(status);
+    }
     let mut status = ExitStatus::Clean;
     let mnemonics = Mnemonics {
         all: false,
@@ -130,6 +171,11 @@ pub(crate) fn run(args: &Args, context: &Context) -> anyhow::Result<ExitStatus> 
         status = status.and(report.status(false));
     }
     Ok(status)
+}
+
+/// What could not be compared was not checked.
+fn unchecked(error: anyhow::Error) -> anyhow::Error {
+    StatusError::unreadable(format!("{error:#}"))
 }
 
 impl RealArtifact {

@@ -37,5 +37,5 @@ pub use inspect::{ArchEvidence, Content, InspectOptions, Inspection, Kernel, Sas
 pub use limits::Limits;
 pub use ptx::PtxFacts;
 pub use rules::{DEFECT_RULES, DefectRule};
-pub use sass::{Histogram, NOT_A_MNEMONIC, can_name, converts_to_e2m1, count_code};
+pub use sass::{Histogram, NOT_A_MNEMONIC, WITH_MODIFIERS, can_name, converts_to_e2m1, count_code};
 pub use scratch::Scratch;

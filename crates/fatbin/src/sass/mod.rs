@@ -14,7 +14,7 @@ mod vocabulary;
 pub(crate) use counter::{Counter, INSTRUCTION_BYTES};
 pub use f2fp::converts_to_e2m1;
 pub use histogram::Histogram;
-pub use vocabulary::{NOT_A_MNEMONIC, can_name};
+pub use vocabulary::{NOT_A_MNEMONIC, WITH_MODIFIERS, can_name};
 
 use blockgate_arch::{Arch, Scope};
 use opcodes::{CLASSES, NO_NAME, OPERATIONS};

@@ -8,10 +8,14 @@ use super::histogram::Mnemonic;
 use super::opcodes::CLASSES;
 use super::{f2fp, mma};
 
+/// The instructions that are counted under a name with all its modifiers; others are under their base mnemonic.
+pub const WITH_MODIFIERS: [&str; 11] = [
+    "F2FP", "QMMA", "OMMA", "HGMMA", "QGMMA", "IGMMA", "BGMMA", "UTCHMMA", "UTCIMMA", "UTCQMMA", "UTCOMMA",
+];
+
 /// Whether the reader could ever count an instruction under a name that `matches` accepts.
 ///
-/// Names are base mnemonics, except that `F2FP`, `QMMA`, `OMMA`, `HGMMA`, `QGMMA`, `IGMMA`, `BGMMA`, `UTCHMMA`,
-/// `UTCIMMA`, `UTCQMMA` and `UTCOMMA` have all their modifiers. A pattern such as `LDG\.E` asks for a modifier
+/// Names are base mnemonics, except that those of [`WITH_MODIFIERS`] have all their modifiers. A pattern such as `LDG\.E` asks for a modifier
 /// that is not decoded: it would be found 0 times in any file, and so must be refused, not counted. The answer is over
 /// all architectures; some thousand names are tried.
 pub fn can_name(matches: impl Fn(&str) -> bool) -> bool {

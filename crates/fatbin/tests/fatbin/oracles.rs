@@ -7,7 +7,8 @@ use std::sync::{LazyLock, Mutex};
 
 use blockgate_arch::{Arch, Scope};
 use blockgate_fatbin::{
-    Artifact, Cubin, FileFormat, ImageKind, InspectOptions, Limits, SassDetail, Severity, read,
+    Artifact, Cubin, FileFormat, ImageKind, InspectOptions, Limits, SassDetail, Severity, WITH_MODIFIERS,
+    read,
 };
 use libtest_mimic::{Failed, Trial};
 
@@ -450,11 +451,6 @@ type Code = (Arch, Vec<u8>);
 
 /// Machine code that was compared already: the inputs repeat much of it, and a disassembler takes its time.
 static COMPARED: LazyLock<Mutex<HashSet<Code>>> = LazyLock::new(Mutex::default);
-
-/// What is counted with all its modifiers.
-const WITH_MODIFIERS: [&str; 11] = [
-    "F2FP", "QMMA", "OMMA", "HGMMA", "QGMMA", "IGMMA", "BGMMA", "UTCHMMA", "UTCIMMA", "UTCQMMA", "UTCOMMA",
-];
 
 /// Every kernel of every cubin has the same mnemonics as nvdisasm prints, some of them with all modifiers.
 fn run_nvdisasm(program: &Path, path: &Path) -> Result<(), Failed> {
