@@ -11,12 +11,14 @@
 mod audit_fatbin;
 mod bench;
 mod build_arch;
+mod cargo_tool;
 mod ci;
 #[cfg(test)]
 mod codec;
 mod compile;
 mod context;
 mod docs;
+mod fuzz;
 mod gates;
 mod hash;
 mod jobs;
@@ -50,6 +52,7 @@ enum Task {
     Bench(bench::Args),
     BuildArch(build_arch::Args),
     Docs(docs::Args),
+    Fuzz(fuzz::Args),
     Gates(gates::Args),
     Probe(probe::Args),
     RealArtifacts(real_artifacts::Args),
@@ -75,6 +78,7 @@ fn dispatch(task: &Task, context: &Context) -> anyhow::Result<ExitStatus> {
         Task::Bench(args) => bench::run(args, context),
         Task::BuildArch(args) => build_arch::run(args, context),
         Task::Docs(args) => docs::run(args, context),
+        Task::Fuzz(args) => fuzz::run(args, context),
         Task::Gates(args) => gates::run(args, context),
         Task::Probe(args) => probe::run(args, context),
         Task::RealArtifacts(args) => real_artifacts::run(args, context),

@@ -25,6 +25,8 @@ mod region;
 mod rules;
 mod sass;
 mod view;
+#[cfg(feature = "write")]
+pub mod write;
 
 pub use artifact::{Artifact, DeviceCode, ExternalMember, FileFormat, Member, read};
 pub use blockgate_findings::Severity;

@@ -11,11 +11,12 @@ mod cases;
 mod edge;
 mod edits;
 mod goldens;
+mod hostile;
 mod listing;
-mod mutations;
 mod opcodes;
 mod oracles;
 mod support;
+mod written;
 
 use std::process::ExitCode;
 
@@ -27,8 +28,9 @@ fn trials() -> Result<Vec<Trial>, Failed> {
     trials.extend(cases::trials());
     trials.extend(edge::trials()?);
     trials.extend(edits::trials());
-    trials.extend(mutations::trials()?);
+    trials.extend(hostile::trials());
     trials.extend(oracles::trials()?);
+    trials.extend(written::trials()?);
     Ok(trials)
 }
 
