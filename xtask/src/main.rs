@@ -8,6 +8,7 @@
     reason = "xtask is a rim crate: it reads files, runs programs and prints"
 )]
 
+mod api;
 mod audit_fatbin;
 mod bench;
 mod build_arch;
@@ -48,6 +49,7 @@ struct Cli {
 
 #[derive(clap::Subcommand)]
 enum Task {
+    Api(api::Args),
     AuditFatbin(audit_fatbin::Args),
     Bench(bench::Args),
     BuildArch(build_arch::Args),
@@ -74,6 +76,7 @@ fn main() -> ExitCode {
 
 fn dispatch(task: &Task, context: &Context) -> anyhow::Result<ExitStatus> {
     match task {
+        Task::Api(args) => api::run(args, context),
         Task::AuditFatbin(args) => audit_fatbin::run(args, context),
         Task::Bench(args) => bench::run(args, context),
         Task::BuildArch(args) => build_arch::run(args, context),
