@@ -48,7 +48,11 @@ pub(crate) fn run(args: &Args, context: &Context) -> anyhow::Result<ExitStatus> 
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => String::new(),
             other => other.with_context(|| format!("{} cannot be read", path.display()))?,
         };
-        let after = format!("# {} {VERSION}\n{}", recorded.package, listing(context, recorded)?);
+        let after = format!(
+            "# {} {VERSION}\n{}",
+            recorded.package,
+            listing(context, recorded)?
+        );
         if before == after {
             output::line(&format!("{}: up to date", recorded.record))?;
             continue;
@@ -96,7 +100,12 @@ fn rustdoc_json(context: &Context, recorded: &Recorded) -> anyhow::Result<PathBu
         .args(["rustdoc", "--quiet", "--locked", "--lib", "--all-features"])
         .args(["--package", recorded.package, "--target-dir"])
         .arg(&folder)
-        .args(["--", "-Zunstable-options", "--output-format=json", "--cap-lints=allow"])
+        .args([
+            "--",
+            "-Zunstable-options",
+            "--output-format=json",
+            "--cap-lints=allow",
+        ])
         // The format is unstable; the compiler is the stable one all the same.
         .env("RUSTC_BOOTSTRAP", "1")
         .status()
@@ -107,7 +116,10 @@ fn rustdoc_json(context: &Context, recorded: &Recorded) -> anyhow::Result<PathBu
             recorded.package
         )));
     }
-    Ok(folder.join("doc").join(Path::new(recorded.library)).with_extension("json"))
+    Ok(folder
+        .join("doc")
+        .join(Path::new(recorded.library))
+        .with_extension("json"))
 }
 
 /// Lines that are in one listing and not in the other.
@@ -149,7 +161,11 @@ fn items(listing: &str) -> impl Iterator<Item = &str> {
 /// The version in the first line, `# blockgate-fatbin 0.1.0`. Nothing was promised where nothing is recorded.
 fn version_of(listing: &str) -> &str {
     let first = listing.lines().next().unwrap_or_default();
-    first.rsplit(' ').next().filter(|word| !word.is_empty()).unwrap_or("0.0.0")
+    first
+        .rsplit(' ')
+        .next()
+        .filter(|word| !word.is_empty())
+        .unwrap_or("0.0.0")
 }
 
 /// Whether users of version `before` expect `after` to break them: the first number that is not 0 is another one.
@@ -159,7 +175,11 @@ fn may_break(before: &str, after: &str) -> bool {
     let promise = |version: &str| {
         let mut numbers = version.split('.').map(str::to_owned);
         let (major, minor) = (numbers.next(), numbers.next());
-        if major.as_deref() == Some("0") { (major, minor) } else { (major, None) }
+        if major.as_deref() == Some("0") {
+            (major, minor)
+        } else {
+            (major, None)
+        }
     };
     before.starts_with("0.0.") || promise(before) != promise(after)
 }
@@ -186,10 +206,16 @@ mod tests {
 
     #[test]
     fn a_changed_signature_is_a_removal_and_an_addition() {
-        let changes = Changes::between("# x 1.0.0\npub fn a()\npub fn b()\n", "# x 1.0.0\npub fn b(u8)\npub fn a()\n");
+        let changes = Changes::between(
+            "# x 1.0.0\npub fn a()\npub fn b()\n",
+            "# x 1.0.0\npub fn b(u8)\npub fn a()\n",
+        );
         let lines: Vec<String> = changes.lines().collect();
         assert_eq!(lines, ["- pub fn b()", "+ pub fn b(u8)"]);
         // The same line twice is two items.
-        assert_eq!(Changes::between("impl X\nimpl X\n", "impl X\n").removed, ["impl X"]);
+        assert_eq!(
+            Changes::between("impl X\nimpl X\n", "impl X\n").removed,
+            ["impl X"]
+        );
     }
 }

@@ -10,6 +10,7 @@
 mod cases;
 mod edge;
 mod edits;
+mod examples;
 mod goldens;
 mod hostile;
 mod listing;
@@ -31,6 +32,7 @@ fn trials() -> Result<Vec<Trial>, Failed> {
     trials.extend(hostile::trials());
     trials.extend(oracles::trials()?);
     trials.extend(written::trials()?);
+    trials.extend(examples::trials());
     Ok(trials)
 }
 
