@@ -59,7 +59,6 @@ pub fn limits() -> Limits {
         max_images: 256,
         max_members: 64,
         max_defects: 32,
-        ..Limits::default()
     }
 }
 

@@ -210,7 +210,7 @@ fn region_of(
     let position = |mut image: Expected, images: &mut Vec<Expected>| {
         image.section = section;
         image.region = index;
-        image.entry = images.len() as u32;
+        image.entry = u32::try_from(images.len()).expect("a few images");
         image.relocatable |= section == Some("__nv_relfatbin");
         images.push(image);
     };

@@ -1,6 +1,7 @@
 //! Files beyond 4 GiB: offsets are 64 bits wide everywhere.
 #![allow(
     clippy::disallowed_methods,
+    clippy::unwrap_used,
     reason = "the test writes the file that it audits"
 )]
 
@@ -36,7 +37,7 @@ fn device_code_behind_4_gib_is_found_where_it_is() {
         .unwrap();
 
     // The section table and every section move; the ELF header stays where it must be.
-    let table_at = u64::from_le_bytes(*u64_at(&mut object, 0x28)) as usize;
+    let table_at = usize::try_from(u64::from_le_bytes(*u64_at(&mut object, 0x28))).unwrap();
     for header_at in (table_at..object.len()).step_by(64) {
         move_far(u64_at(&mut object, header_at + 24));
     }

@@ -3,6 +3,7 @@
 //! Every allocation of this program is counted, mapped files and zstd's own tables (some hundred KiB a thread) are not.
 #![allow(
     clippy::disallowed_methods,
+    clippy::unwrap_used,
     reason = "the test writes the file that it audits"
 )]
 

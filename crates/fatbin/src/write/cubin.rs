@@ -80,7 +80,7 @@ const SHF_EXECINSTR: u64 = 4;
 /// Symbols: global function, and the mark of those that a host can launch.
 const GLOBAL_FUNC: u8 = 0x12;
 const STO_CUDA_ENTRY: u8 = 0x10;
-const SYMBOL_BYTES: u64 = 24;
+const SYMBOL_BYTES: u8 = 24;
 
 /// Code sections start at multiples of this, and their sizes are multiples of it.
 const CODE_ALIGNMENT_BYTES: usize = 128;
@@ -189,7 +189,8 @@ impl Cubin {
 
     /// The note of the assembler: offsets of five strings (object, tool, version, build, command line), then these.
     fn tool_note(&self) -> Result<Vec<u8>, WriteError> {
-        const OWNER: &[u8] = b"NVIDIA Corp\0";
+        const OWNER_BYTES: u32 = 12;
+        const OWNER: &[u8; OWNER_BYTES as usize] = b"NVIDIA Corp\0";
         const TOOL_INFO: u32 = 2000;
         let (major, minor, patch) = (self.toolkit.major(), self.toolkit.minor(), self.toolkit.patch());
         let mut strings = Strings::new();
@@ -206,7 +207,7 @@ impl Cubin {
         description.extend(offsets.into_iter().flat_map(u32::to_le_bytes));
         description.extend(strings.into_bytes());
         let size: u32 = field("a note", description.len() as u64)?;
-        let mut note = (OWNER.len() as u32).to_le_bytes().to_vec();
+        let mut note = OWNER_BYTES.to_le_bytes().to_vec();
         note.extend(size.to_le_bytes());
         note.extend(TOOL_INFO.to_le_bytes());
         note.extend(OWNER);
@@ -239,9 +240,10 @@ impl Cubin {
         }
         rest.extend(self.extra.iter().cloned());
         let mut strings = Strings::new();
-        let mut symbols = vec![0; SYMBOL_BYTES as usize];
+        let mut symbols = vec![0; usize::from(SYMBOL_BYTES)];
         for (index, kernel) in self.kernels.iter().enumerate() {
             let section: u16 = field("the index of a section", (FIRST_INDEX + rest.len()) as u64)?;
+            let symbol: u32 = field("the index of a symbol", index as u64 + 1)?;
             let code = code(&kernel.instructions);
             let size = code.len() as u64;
             symbols.extend(strings.add(&kernel.name)?.to_le_bytes());
@@ -252,7 +254,7 @@ impl Cubin {
                 flags: SHF_ALLOC | SHF_EXECINSTR,
                 link: STRINGS_INDEX + 1,
                 // The symbol's index, below the number of registers.
-                info: (index as u32 + 1) & 0xff_ffff | u32::from(kernel.registers) << 24,
+                info: symbol & 0xff_ffff | u32::from(kernel.registers) << 24,
                 alignment: CODE_ALIGNMENT_BYTES as u64,
                 ..Section::new(format!(".text.{}", kernel.name), SHT_PROGBITS, code)
             });
@@ -263,7 +265,7 @@ impl Cubin {
                 link: STRINGS_INDEX,
                 info: 1,
                 alignment: 8,
-                entry_bytes: SYMBOL_BYTES,
+                entry_bytes: u64::from(SYMBOL_BYTES),
                 ..Section::new(".symtab", SHT_SYMTAB, symbols)
             },
         ];

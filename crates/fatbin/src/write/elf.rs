@@ -47,7 +47,7 @@ pub(super) const SHT_SYMTAB: u32 = 2;
 pub(super) const SHT_STRTAB: u32 = 3;
 pub(super) const SHT_NOTE: u32 = 7;
 
-const HEADER_BYTES: usize = 64;
+const HEADER_BYTES: u16 = 64;
 const SECTION_HEADER_BYTES: u16 = 64;
 
 /// Strings one after the other, each with its NUL. The first is empty.
@@ -83,7 +83,7 @@ pub(super) fn build(header: Header, sections: &[Section]) -> Result<Vec<u8>, Wri
     let mut table = Section::new(".shstrtab", SHT_STRTAB, names.into_bytes());
     table.alignment = 1;
 
-    let mut bytes = vec![0; HEADER_BYTES];
+    let mut bytes = vec![0; usize::from(HEADER_BYTES)];
     let mut section_table = vec![0; usize::from(SECTION_HEADER_BYTES)];
     let all = std::iter::once((&table, table_name)).chain(sections.iter().zip(section_names));
     for (section, name) in all {
@@ -106,7 +106,7 @@ pub(super) fn build(header: Header, sections: &[Section]) -> Result<Vec<u8>, Wri
     start.extend(section_table_at.to_le_bytes());
     start.extend(header.flags.to_le_bytes());
     let count: u16 = field("the number of sections", sections.len() as u64 + 2)?;
-    for number in [HEADER_BYTES as u16, 0, 0, SECTION_HEADER_BYTES, count, 1] {
+    for number in [HEADER_BYTES, 0, 0, SECTION_HEADER_BYTES, count, 1] {
         start.extend(number.to_le_bytes());
     }
     for (byte, new) in bytes.iter_mut().zip(start) {

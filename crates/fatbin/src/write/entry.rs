@@ -38,7 +38,7 @@ enum Extra {
 }
 
 /// Size of the fixed part of an entry header.
-pub(super) const HEADER_BYTES: usize = 64;
+pub(super) const HEADER_BYTES: u8 = 64;
 
 const PTX: u16 = 1;
 const ELF: u16 = 2;
@@ -164,7 +164,10 @@ impl Entry {
     /// Header and payload, both padded to eight bytes.
     pub(super) fn write(&self, out: &mut Vec<u8>) -> Result<(), WriteError> {
         let tail = self.tail()?;
-        let header_bytes = field("an entry header", (HEADER_BYTES + tail.bytes.len()) as u64)?;
+        let header_bytes = field(
+            "an entry header",
+            u64::from(HEADER_BYTES) + tail.bytes.len() as u64,
+        )?;
         let payload = Payload::of(&self.content, self.compression)?;
         let numbers = Numbers {
             header_bytes,
@@ -202,7 +205,7 @@ impl Entry {
         let mut tail = Tail::default();
         match &self.ident {
             Some(ident) => {
-                tail.ident_at = at as u32;
+                tail.ident_at = u32::from(at);
                 tail.ident_bytes = field("the source name of an entry", ident.len() as u64)?;
                 tail.bytes.extend(ident.bytes());
                 tail.bytes.push(0);
@@ -217,7 +220,10 @@ impl Entry {
             // The copy stands behind one zero byte, which neither its place nor its length counts.
             Some(Extra::Compat(section)) => (section.as_slice(), 1),
         };
-        tail.extra_at = field("the place of further data", (at + tail.bytes.len()) as u64)?;
+        tail.extra_at = field(
+            "the place of further data",
+            u64::from(at) + tail.bytes.len() as u64,
+        )?;
         let data_at: u32 = field("the place of further data", u64::from(tail.extra_at) + 8)?;
         let length: u32 = field("the further data of an entry", data.len() as u64)?;
         tail.bytes.extend(data_at.to_le_bytes());

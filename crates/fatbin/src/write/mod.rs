@@ -49,7 +49,7 @@ pub enum WriteError {
         /// Its value.
         value: u64,
         /// The width of the field.
-        bits: u32,
+        bits: usize,
     },
     /// The compressor refused.
     #[error("{what} cannot be compressed: {reason}")]
@@ -66,7 +66,7 @@ fn field<T: TryFrom<u64>>(what: &'static str, value: u64) -> Result<T, WriteErro
     T::try_from(value).map_err(|_| WriteError::TooLarge {
         what,
         value,
-        bits: 8 * size_of::<T>() as u32,
+        bits: 8 * size_of::<T>(),
     })
 }
 

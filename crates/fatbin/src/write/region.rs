@@ -108,14 +108,17 @@ impl Concat {
         table.extend(sub_headers);
         let payload = Payload::of(&content, Compression::Zstd)?;
         let numbers = Numbers {
-            header_bytes: field("the header of a container", (HEADER_BYTES + table.len()) as u64)?,
+            header_bytes: field(
+                "the header of a container",
+                u64::from(HEADER_BYTES) + table.len() as u64,
+            )?,
             payload_bytes: payload.bytes.len() as u64,
             compressed_bytes: payload.compressed_bytes,
             flags: payload.flags,
             decompressed_bytes: payload.decompressed_bytes,
         };
         let tail = Tail {
-            extra_at: HEADER_BYTES as u32,
+            extra_at: u32::from(HEADER_BYTES),
             bytes: table,
             ..Tail::default()
         };

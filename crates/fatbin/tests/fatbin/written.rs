@@ -89,10 +89,9 @@ fn rebuilt(original: &[u8], image: &Image<'_>) -> Result<Entry, Failed> {
     if let Some(ident) = &image.ident {
         return Ok(entry.ident(ident.as_str()));
     }
-    let follows_at = if extra_at == 0 {
-        u32_at(original, 4)
-    } else {
-        extra_at as u32
+    let follows_at = match u32_at(original, EXTRA_AT) {
+        0 => u32_at(original, 4),
+        at => at,
     };
     let has_room = follows_at == 72;
     Ok(if has_room { entry.room_for_ident() } else { entry })
