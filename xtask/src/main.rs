@@ -8,10 +8,12 @@
     reason = "xtask is a rim crate: it reads files, runs programs and prints"
 )]
 
+mod api;
 mod audit_fatbin;
 mod bench;
 mod browser;
 mod build_arch;
+mod cargo_tool;
 mod ci;
 #[cfg(test)]
 mod codec;
@@ -19,6 +21,7 @@ mod compile;
 mod context;
 mod disassemble;
 mod docs;
+mod fuzz;
 mod gates;
 mod hash;
 mod jobs;
@@ -48,11 +51,13 @@ struct Cli {
 
 #[derive(clap::Subcommand)]
 enum Task {
+    Api(api::Args),
     AuditFatbin(audit_fatbin::Args),
     Bench(bench::Args),
     Browser(browser::Args),
     BuildArch(build_arch::Args),
     Docs(docs::Args),
+    Fuzz(fuzz::Args),
     Gates(gates::Args),
     #[command(hide = true)]
     Measure(bench::MeasureArgs),
@@ -76,11 +81,13 @@ fn main() -> ExitCode {
 
 fn dispatch(task: &Task, context: &Context) -> anyhow::Result<ExitStatus> {
     match task {
+        Task::Api(args) => api::run(args, context),
         Task::AuditFatbin(args) => audit_fatbin::run(args, context),
         Task::Bench(args) => bench::run(args, context),
         Task::Browser(args) => browser::run(args, context),
         Task::BuildArch(args) => build_arch::run(args, context),
         Task::Docs(args) => docs::run(args, context),
+        Task::Fuzz(args) => fuzz::run(args, context),
         Task::Gates(args) => gates::run(args, context),
         Task::Measure(args) => bench::measure(args),
         Task::Probe(args) => probe::run(args, context),

@@ -118,8 +118,8 @@ pub(crate) struct Args {
 
 pub(crate) fn run(args: &Args, context: &Context) -> anyhow::Result<ExitStatus> {
     if args.choose_images {
-        for artifact in ARTIFACTS {
-            disassemble::choose(&artifact.fetch(context)?, &context.root().join(artifact.images))?;
+        for (artifact, images) in listed() {
+            disassemble::choose(&artifact.library(context)?, &context.root().join(images))?;
         }
         return Ok(ExitStatus::Clean);
     }
@@ -132,11 +132,7 @@ pub(crate) fn run(args: &Args, context: &Context) -> anyhow::Result<ExitStatus> 
             let result = disassemble::compare_any(&nvdisasm, file);
             status = status.and(result.map_err(unchecked)?);
         }
-        let listed = ARTIFACTS
-            .iter()
-            .filter(|_| files.is_empty())
-            .filter_map(|artifact| Some((artifact, artifact.images?)));
-        for (artifact, images) in listed {
+        for (artifact, images) in listed().filter(|_| files.is_empty()) {
             let list = context.root().join(images);
             let result = disassemble::compare_listed(&nvdisasm, &artifact.library(context)?, &list);
             status = status.and(result.map_err(unchecked)?);
@@ -171,6 +167,13 @@ pub(crate) fn run(args: &Args, context: &Context) -> anyhow::Result<ExitStatus> 
         status = status.and(report.status(false));
     }
     Ok(status)
+}
+
+/// The artifacts of which chosen images are disassembled, with the list of these.
+fn listed() -> impl Iterator<Item = (&'static RealArtifact, &'static str)> {
+    ARTIFACTS
+        .iter()
+        .filter_map(|artifact| Some((artifact, artifact.images?)))
 }
 
 /// What could not be compared was not checked.

@@ -12,6 +12,7 @@ use crate::{Limits, archive, host, ptx, region};
 
 /// An input, read as far as headers go. Nothing is decompressed yet.
 #[derive(Debug)]
+#[non_exhaustive]
 pub struct Artifact<'a> {
     /// What kind of file it is.
     pub format: FileFormat,
@@ -30,6 +31,7 @@ pub struct Artifact<'a> {
 
 /// What kind of file an input is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum FileFormat {
     /// An ELF object.
     ElfRelocatable,
@@ -117,6 +119,7 @@ pub struct Member<'a> {
 
 /// What device code a member holds, by its entry headers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum DeviceCode {
     /// Machine code, whatever else.
     Present,
@@ -175,6 +178,7 @@ impl DeviceCode {
 
 /// A member of a thin archive. Whoever may open files reads it on its own.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct ExternalMember {
     /// The path that the archive names, relative to the archive's folder unless absolute.
     pub path: String,
@@ -186,6 +190,22 @@ pub struct ExternalMember {
 ///
 /// Only headers are looked at, so this costs next to nothing per image. A part that cannot be read becomes a
 /// [`Defect`] of severity error, and everything else is kept.
+///
+/// ```
+/// use blockgate_fatbin::{DeviceCode, FileFormat, Limits, read};
+/// # use blockgate_fatbin::write::{HostKind, HostObject, Region};
+/// # let bytes = HostObject::new(HostKind::Relocatable).linked(Region::new().build()?).build()?;
+///
+/// let artifact = read(&bytes, &Limits::default())?;
+/// assert_eq!(artifact.format, FileFormat::ElfRelocatable);
+/// // It was read in full, and there is nothing in it.
+/// assert_eq!(artifact.members[0].device_code, DeviceCode::None);
+///
+/// let error = read(b"PK\x03\x04", &Limits::default()).unwrap_err();
+/// assert_eq!(error.offset(), 0);
+/// assert!(error.found().starts_with("a zip file"));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 ///
 /// # Errors
 /// When nothing can be said: the file is of no known format, or its headers are damaged.

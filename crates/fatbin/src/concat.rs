@@ -1,5 +1,6 @@
 //! Containers of several images with one compressed payload (`--concat` of CUDA 13.5).
 
+use std::borrow::Cow;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::Limits;
@@ -16,20 +17,20 @@ use blockgate_findings::Severity::Error as Unread;
 pub(crate) struct SharedPayload<'a> {
     stored: Stored<'a>,
     images: u32,
-    cache: Mutex<Cache>,
+    cache: Mutex<Cache<'a>>,
 }
 
 /// The decompressed payload stays until each image has been decoded once, so that a pass over all images
 /// decompresses it once and keeps it no longer than needed. A failure takes no room, and stays.
 #[derive(Debug, Default)]
-struct Cache {
-    decompressed: Option<Arc<[u8]>>,
+struct Cache<'a> {
+    decompressed: Option<Arc<Cow<'a, [u8]>>>,
     uses_left: u32,
     /// What went wrong, under which limits: others may allow more.
     failed: Option<(Limits, Error)>,
 }
 
-impl SharedPayload<'_> {
+impl<'a> SharedPayload<'a> {
     /// Where the container's entry header is, in bytes of the file.
     pub(crate) fn offset(&self) -> u64 {
         self.stored.entry_offset()
@@ -46,7 +47,7 @@ impl SharedPayload<'_> {
     }
 
     /// The whole payload, decompressed.
-    pub(crate) fn decompress(&self, limits: &Limits) -> Result<Arc<[u8]>, Error> {
+    pub(crate) fn decompress(&self, limits: &Limits) -> Result<Arc<Cow<'a, [u8]>>, Error> {
         let mut cache = self.cache.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some((_, error)) = cache.failed.as_ref().filter(|(under, _)| under == limits) {
             return Err(error.clone());
@@ -56,7 +57,7 @@ impl SharedPayload<'_> {
             None => {
                 cache.uses_left = self.images;
                 match self.stored.decompress(limits) {
-                    Ok(decompressed) => Arc::from(decompressed),
+                    Ok(decompressed) => Arc::new(decompressed),
                     Err(error) => {
                         cache.failed = Some((limits.clone(), error.clone()));
                         return Err(error);

@@ -9,6 +9,7 @@ use crate::Limits;
 
 /// A place in an input.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Place {
     /// The archive member, where the file is an archive.
     pub member: Option<Arc<str>>,
@@ -32,6 +33,14 @@ impl fmt::Display for Place {
 }
 
 /// An input, or a part of one, that could not be read.
+///
+/// ```
+/// use blockgate_fatbin::{Limits, read};
+///
+/// let error = read(b"\x7fELF, or so it says", &Limits::default()).unwrap_err();
+/// assert_eq!(error.to_string(), "at 0x0: expected an ELF header of 0x40 bytes, found 0x13 bytes before the end");
+/// assert_eq!((error.offset(), error.member()), (0, None));
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{}: expected {}, found {}", .0.place, .0.expected, .0.found)]
 pub struct Error(Box<Parts>);
@@ -98,6 +107,20 @@ impl Error {
 }
 
 /// Something wrong in an artifact that could otherwise be read.
+///
+/// ```
+/// use blockgate_fatbin::{Limits, Severity, read};
+/// # use blockgate_fatbin::write::Region;
+///
+/// let mut bytes = Region::new().build()?;
+/// bytes.extend(b"some tail");
+/// let artifact = read(&bytes, &Limits::default())?;
+/// let defect = &artifact.defects[0];
+/// assert_eq!((defect.rule, defect.severity), ("garbage-between-regions", Severity::Error));
+/// assert_eq!(defect.offset, 16);
+/// assert_eq!(artifact.unattributed_bytes, 9);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Defect {
     /// What kind of defect, in kebab case; one of [`DEFECT_RULES`](crate::DEFECT_RULES).

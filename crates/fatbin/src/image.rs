@@ -13,6 +13,25 @@ use crate::scratch::Scratch;
 use crate::view::View;
 
 /// One piece of device code.
+///
+/// ```
+/// use blockgate_fatbin::{Compression, Limits, read};
+/// # use blockgate_arch::{Arch, Scope};
+/// # use blockgate_fatbin::write::{Entry, Ptx, Region};
+/// # let arch = Arch::new(12, 0, Scope::Plain);
+/// # let text = Ptx::new(arch, (8, 7)).kernel("scale").text();
+/// # let entry = Entry::ptx(arch, (8, 7), text).compression(Compression::Zstd);
+/// # let bytes = Region::new().entry(entry).build()?;
+///
+/// let artifact = read(&bytes, &Limits::default())?;
+/// let image = &artifact.images[0];
+/// // What the header says costs nothing; the content is unpacked when it is asked for.
+/// assert_eq!(image.declared.unwrap().to_string(), "sm_120");
+/// assert_eq!(image.compression, Compression::Zstd);
+/// let text = image.decode(&Limits::default())?;
+/// assert!(text.starts_with(b"\n.version 8.7\n.target sm_120\n"));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug)]
 pub struct Image<'a> {
     /// The archive member that holds it.
@@ -81,6 +100,7 @@ impl ImageKind {
 
 /// How a payload is compressed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum Compression {
     /// Not at all.
     None,
@@ -113,6 +133,7 @@ impl Compression {
 
 /// The container that compresses several images together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Container {
     /// Absolute offset of its entry header, in bytes.
     pub offset: u64,

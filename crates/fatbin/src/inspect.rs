@@ -50,7 +50,29 @@ pub enum Content<'a> {
 }
 
 /// What an image is found to be.
+///
+/// ```
+/// use blockgate_fatbin::{InspectOptions, Limits, read};
+/// # use blockgate_arch::{Arch, Scope, ToolkitVersion};
+/// # use blockgate_fatbin::write::{Cubin, Kernel, instruction};
+/// # let bytes = Cubin::new(Arch::new(12, 1, Scope::Specific), ToolkitVersion::new(13, 0))
+/// #     .kernel(Kernel::new("_Z5scalePf", [instruction(0x94d)]))
+/// #     .build()?;
+///
+/// // A cubin by itself: the architecture is in the file, and no entry header claims one.
+/// let artifact = read(&bytes, &Limits::default())?;
+/// let found = artifact.images[0].inspect(&Limits::default(), &InspectOptions::default())?;
+/// assert_eq!(found.arch.to_string(), "sm_121a");
+/// assert_eq!(found.arch_evidence.entry, None);
+/// assert_eq!(found.toolkit.unwrap().to_string(), "13.0");
+/// // Code is padded with NOPs, which count as disassemblers count them.
+/// let kernel = &found.kernels[0];
+/// assert_eq!((kernel.name.as_str(), kernel.instructions), ("_Z5scalePf", Some(8)));
+/// assert_eq!((kernel.sass.get("EXIT"), kernel.sass.get("NOP")), (1, 7));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct Inspection {
     /// The architecture, by all the evidence.
     pub arch: Arch,
@@ -89,6 +111,7 @@ pub struct Inspection {
 
 /// The architecture according to each place that states one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct ArchEvidence {
     /// By the entry header: what the builder claimed, and what the driver chooses by.
     pub entry: Option<Arch>,
@@ -104,6 +127,7 @@ pub struct ArchEvidence {
 
 /// One code section of a cubin: a kernel, or in code to be linked a device function.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct Kernel {
     /// The mangled name.
     pub name: String,

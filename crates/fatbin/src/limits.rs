@@ -1,6 +1,14 @@
 //! Caps on everything that an input may ask for.
 
 /// How much an input may cost. Every size that a file states is held against these before memory is taken.
+///
+/// ```
+/// use blockgate_fatbin::Limits;
+///
+/// // Everything that is not named keeps its default.
+/// let limits = Limits { max_image_bytes: 64 << 20, ..Limits::default() };
+/// assert_eq!(limits.max_members, 1 << 18);
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Limits {
     /// The largest decoded image, in bytes. Default: 1 GiB; the largest of MLX 0.32 has 39 MiB.

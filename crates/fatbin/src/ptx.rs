@@ -12,6 +12,7 @@ use blockgate_findings::Severity::Warning;
 ///
 /// Source: PTX ISA, "PTX Module Directives" and "Kernel and Function Directives".
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct PtxFacts {
     /// The first architecture of the first `.target`, as it stands there.
     pub target: String,

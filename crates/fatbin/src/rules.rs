@@ -2,6 +2,7 @@
 
 /// A kind of defect.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct DefectRule {
     /// The id, as in [`Defect::rule`](crate::Defect::rule).
     pub id: &'static str,

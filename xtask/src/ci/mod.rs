@@ -81,6 +81,10 @@ const STEPS: &[Step] = &[
         work: Work::Rustdoc(&["doc", "--workspace", "--no-deps", "--locked"]),
     },
     Step {
+        name: "api",
+        work: Work::Xtask(&["api", "--check"]),
+    },
+    Step {
         name: "docs",
         work: Work::Xtask(&["docs", "--check"]),
     },

@@ -25,6 +25,22 @@ use crate::error::Error;
 use crate::view::View;
 
 /// A parsed cubin.
+///
+/// ```
+/// use blockgate_fatbin::Cubin;
+/// # use blockgate_arch::{Arch, Scope, ToolkitVersion};
+/// # use blockgate_fatbin::write::{Cubin as Writer, Kernel, instruction};
+/// # let bytes = Writer::new(Arch::new(9, 0, Scope::Plain), ToolkitVersion::new(12, 4))
+/// #     .kernel(Kernel::new("copy", [instruction(0x94d)]))
+/// #     .build()?;
+///
+/// let cubin = Cubin::parse(&bytes, 0)?;
+/// for section in cubin.code_sections() {
+///     let section = section?;
+///     assert_eq!((section.name, section.bytes.len()), ("copy", 128));
+/// }
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug)]
 pub struct Cubin<'a> {
     elf: Elf<'a>,
@@ -32,6 +48,7 @@ pub struct Cubin<'a> {
 
 /// A section with machine code. There is one per kernel, and in code to be linked one per device function.
 #[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
 pub struct CodeSection<'a> {
     /// The mangled name of the function: the section's name without `.text.`. Bytes that are no UTF-8 end it.
     pub name: &'a str,

@@ -10,6 +10,24 @@ use super::opcodes::NAMES;
 /// Instructions by mnemonic: base mnemonics, and for `F2FP` and the matrix instructions of warp groups, tensor cores and
 /// block-scaled formats all modifiers too; see [`can_name`](crate::can_name). An opcode without a known name counts as
 /// `?` and its low 12 bits in hexadecimal.
+///
+/// ```
+/// use blockgate_fatbin::{Histogram, InspectOptions, Limits, read};
+/// # use blockgate_arch::{Arch, Scope, ToolkitVersion};
+/// # use blockgate_fatbin::write::{Cubin, Kernel, instruction};
+/// # let code = [0x220, 0x220, 0x981, 0x94d].map(instruction);
+/// # let bytes = Cubin::new(Arch::new(8, 9, Scope::Plain), ToolkitVersion::new(13, 0))
+/// #     .kernel(Kernel::new("k", code))
+/// #     .build()?;
+/// # let artifact = read(&bytes, &Limits::default())?;
+/// # let inspection = artifact.images[0].inspect(&Limits::default(), &InspectOptions::default())?;
+///
+/// let sass: &Histogram = &inspection.sass;
+/// assert_eq!(sass.get("FMUL"), 2);
+/// let all: Vec<(&str, u64)> = sass.iter().collect();
+/// assert_eq!(all, [("EXIT", 1), ("FMUL", 2), ("LDG", 1), ("NOP", 4)]);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Default, PartialEq, Eq)]
 pub struct Histogram {
     /// Sorted by name, each name once, no count of zero.

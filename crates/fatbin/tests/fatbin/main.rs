@@ -10,16 +10,18 @@
 mod cases;
 mod edge;
 mod edits;
+mod examples;
 mod goldens;
+mod hostile;
 mod hosts;
 mod listing;
 mod modifiers;
-mod mutations;
 mod opcodes;
 mod oracles;
 mod oracles_resources;
 mod resources;
 mod support;
+mod written;
 
 use std::process::ExitCode;
 
@@ -32,11 +34,13 @@ fn trials() -> Result<Vec<Trial>, Failed> {
     trials.extend(hosts::trials()?);
     trials.extend(edge::trials()?);
     trials.extend(edits::trials());
-    trials.extend(mutations::trials()?);
+    trials.extend(hostile::trials());
     trials.extend(oracles::trials()?);
     trials.extend(resources::trials()?);
     trials.extend(oracles_resources::trials()?);
     trials.extend(modifiers::trials());
+    trials.extend(written::trials()?);
+    trials.extend(examples::trials());
     Ok(trials)
 }
 
