@@ -423,23 +423,23 @@ fn what_cannot_be_read_or_checked_is_no_pass() {
         &["old.fatbin", "build.sh"],
         3,
         &expect![[r#"
-        old.fatbin -> build.sh: 11.8 KiB -> 1.2 KiB (-10.6 KiB)
-         arch   kind   images  same code  kernels same  changed  new  gone  instr.     stored
-         sm_80  cubin  3 -> 0          0             0        0    0     4     -80  -10.6 KiB
-         sm_80  ptx    3 -> 0          0             –        –    –     –       –     -695 B
-        sm_80: NOP -44, IMAD -6, MOV -6, BRA -4, EXIT -4, STG -4, and 6 more
-        images, largest change first:
-         where     arch   kind   change  kernels  instr.    stored
-         1: shift  sm_80  cubin  gone     2 of 2     -48  -4.6 KiB
-         0: same   sm_80  cubin  gone     1 of 1     -16  -3.0 KiB
-         2: gone   sm_80  cubin  gone     1 of 1     -16  -3.0 KiB
-         1: shift  sm_80  ptx    gone          –       –    -299 B
-         0: same   sm_80  ptx    gone          –       –    -198 B
-         2: gone   sm_80  ptx    gone          –       –    -198 B
-        total: 3 of 3 modules changed; kernels 0 same, 0 changed, 0 new, 4 gone; images -11.3 KiB
-        compared: the code of kernels byte by byte, and the text of PTX; not relocations, notes, debug data
-        build.sh at offset 0x0: error[unreadable]: expected an ELF file, an archive, a fat binary (50 ed 55 ba), a cubin or PTX text, found bytes 23 21 2f 62 69 6e 2f 73
-    "#]],
+            old.fatbin -> build.sh: 11.8 KiB -> 1.2 KiB (-10.6 KiB)
+             arch   kind   images  same code  kernels same  changed  new  gone  instr.     stored
+             sm_80  cubin  3 -> 0          0             0        0    0     4     -80  -10.6 KiB
+             sm_80  ptx    3 -> 0          0             –        –    –     –       –     -695 B
+            sm_80: NOP -44, IMAD -6, MOV -6, BRA -4, EXIT -4, STG -4, and 6 more
+            images, largest change first:
+             where     arch   kind   change  kernels  instr.    stored
+             1: shift  sm_80  cubin  gone     2 of 2     -48  -4.6 KiB
+             0: same   sm_80  cubin  gone     1 of 1     -16  -3.0 KiB
+             2: gone   sm_80  cubin  gone     1 of 1     -16  -3.0 KiB
+             1: shift  sm_80  ptx    gone          –       –    -299 B
+             0: same   sm_80  ptx    gone          –       –    -198 B
+             2: gone   sm_80  ptx    gone          –       –    -198 B
+            total: 3 of 3 modules changed; kernels 0 same, 0 changed, 0 new, 4 gone; images -11.3 KiB
+            compared: the code of kernels byte by byte, and the text of PTX; not relocations, notes, debug data
+            build.sh at offset 0x0: error[unreadable]: expected an ELF, PE, COFF or Mach-O file, an archive, a fat binary (50 ed 55 ba), a cubin or PTX text, found bytes 23 21 2f 62 69 6e 2f 73
+        "#]],
     );
     check(
         &["old.fatbin", "new.fatbin", "--same-code", "nothing"],

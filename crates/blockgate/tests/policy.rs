@@ -218,7 +218,7 @@ fn a_policy_for_people() {
              arch    kind   images  kernels  instructions  E2M1   stored     size
              sm_121  cubin       1        1            24     0  5.1 KiB  5.1 KiB
              sm_121  ptx         1        1             –     –    275 B    540 B
-            zstd: 1 images, which need a driver of CUDA 12.4 (550) or later
+            zstd: 1 image, for a driver of CUDA 12.4 (550) or later
 
             fails: cubins(sm_121a) >= 1 of cases/a05_plain.o (found 0)
             holds: images(sm_121*) >= 1 of cases/a05_plain.o (found 2)

@@ -12,7 +12,7 @@ use super::files::write_files;
 use super::json::Mnemonics;
 use super::kernels::{write_kernels, write_ptx_text};
 use super::rows::census_rows;
-use super::units::{bytes, count};
+use super::units::{bytes, count, number_of};
 use crate::census::Totals;
 use crate::evaluate::Outcome;
 use crate::report::{FileReport, Report};
@@ -57,10 +57,7 @@ fn write_unchecked(out: &mut dyn Write, report: &Report) -> io::Result<()> {
         by_reason.entry(key).or_default().push(row.rule);
     }
     for ((artifact, reason), rules) in by_reason {
-        let number = match rules.len() {
-            1 => "1 rule".to_owned(),
-            number => format!("{number} rules"),
-        };
+        let number = number_of(rules.len() as u64, "rule");
         let on = artifact.map_or_else(String::new, |artifact| format!(" on {artifact}"));
         writeln!(
             out,
@@ -88,10 +85,7 @@ fn write_waived(out: &mut dyn Write, report: &Report) -> io::Result<()> {
 }
 
 fn write_file(out: &mut dyn Write, file: &FileReport, options: &HumanOptions) -> io::Result<()> {
-    let images = match file.images.len() {
-        1 => "1 image".to_owned(),
-        number => format!("{} images", count(number as u64)),
-    };
+    let images = number_of(file.images.len() as u64, "image");
     writeln!(
         out,
         "{}: {}, {}, device code: {}, {images}",
@@ -107,8 +101,8 @@ fn write_file(out: &mut dyn Write, file: &FileReport, options: &HumanOptions) ->
     if file.totals.left_out > 0 {
         writeln!(
             out,
-            "left out: {} relocatable images, which the linked ones were made from",
-            count(file.totals.left_out)
+            "left out: {} that linked ones were made from",
+            number_of(file.totals.left_out, "relocatable image")
         )?;
     }
     if file.shared_bytes() > 0 {
@@ -126,8 +120,8 @@ fn write_file(out: &mut dyn Write, file: &FileReport, options: &HumanOptions) ->
             .count();
         writeln!(
             out,
-            "zstd: {} images, which need a driver of CUDA {floor} (550) or later",
-            count(compressed as u64)
+            "zstd: {}, for a driver of CUDA {floor} (550) or later",
+            number_of(compressed as u64, "image")
         )?;
     }
     if file.unattributed_bytes > 0 {

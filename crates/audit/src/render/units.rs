@@ -13,6 +13,12 @@ pub fn count(number: u64) -> String {
     grouped
 }
 
+/// `1 image`, `2,041 images`.
+pub(crate) fn number_of(number: u64, noun: &str) -> String {
+    let plural = if number == 1 { "" } else { "s" };
+    format!("{} {noun}{plural}", count(number))
+}
+
 /// A size in bytes with a binary unit and three digits at most: `742 B`, `48.4 KiB`, `139 MiB`.
 pub fn bytes(size_bytes: u64) -> String {
     const UNITS: [&str; 5] = ["KiB", "MiB", "GiB", "TiB", "PiB"];

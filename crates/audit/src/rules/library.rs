@@ -100,6 +100,11 @@ impl<'a> Artifact<'a> {
 }
 
 impl<'a> Library<'a> {
+    /// Whether it is one cubin or PTX text, alone in a file: a part of a build, of which nothing need be complete.
+    pub(crate) fn is_one_image(&self) -> bool {
+        matches!(self.images.as_slice(), [image] if image.declared.is_none())
+    }
+
     /// The libraries of an input, by name.
     pub(crate) fn all(input: &'a FileReport, paths: &'a [String]) -> Vec<Self> {
         let mut by_file: BTreeMap<Option<&str>, Vec<&ImageReport>> = BTreeMap::new();

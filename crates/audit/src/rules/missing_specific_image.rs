@@ -25,6 +25,9 @@ pub(super) const RULE: Rule = Rule {
 const FIRST_MAJOR: u16 = 10;
 
 fn check(library: &Library<'_>, sink: &mut Sink<'_>) {
+    if library.is_one_image() {
+        return;
+    }
     let plain: Vec<(Arch, usize)> = library
         .cubins_of(Scope::Plain)
         .into_iter()

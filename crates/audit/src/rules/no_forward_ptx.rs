@@ -19,6 +19,9 @@ pub(super) const RULE: Rule = Rule {
 };
 
 fn check(library: &Library<'_>, sink: &mut Sink<'_>) {
+    if library.is_one_image() {
+        return;
+    }
     let targets = library.targets();
     let has = |kind: CodeKind, scope: Option<Scope>| {
         targets
