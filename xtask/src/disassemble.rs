@@ -95,13 +95,15 @@ fn compare(nvdisasm: &Path, path: &Path, chosen: &[Chosen]) -> anyhow::Result<Ex
             compare_image(nvdisasm, image, chosen).with_context(|| format!("{} at {at:?}", chosen.arch))
         })
         .collect::<anyhow::Result<Vec<_>>>()?;
-    let instructions: u64 = results.iter().map(|(instructions, _)| instructions).sum();
-    let differences: Vec<&String> = results.iter().flat_map(|(_, differences)| differences).collect();
+    let instructions: u64 = results.iter().map(|(instructions, ..)| instructions).sum();
+    let unnamed: u64 = results.iter().map(|(_, unnamed, _)| unnamed).sum();
+    let differences: Vec<&String> = results.iter().flat_map(|(.., differences)| differences).collect();
     for difference in differences.iter().take(20) {
         output::line(difference)?;
     }
     output::line(&format!(
-        "{}: against nvdisasm {} images, {instructions} instructions, {} differences",
+        "{}: against nvdisasm {} images, {instructions} instructions, {} differences, \
+         {unnamed} instructions that neither names",
         path.file_name().unwrap_or_default().display(),
         results.len(),
         differences.len(),
@@ -117,8 +119,10 @@ fn compare(nvdisasm: &Path, path: &Path, chosen: &[Chosen]) -> anyhow::Result<Ex
 /// Counts by function and mnemonic.
 type Counts = BTreeMap<String, BTreeMap<String, u64>>;
 
-/// How many instructions an image has, and what the disassembler counts otherwise.
-fn compare_image(nvdisasm: &Path, image: &Image<'_>, chosen: &Chosen) -> anyhow::Result<(u64, Vec<String>)> {
+/// How many instructions an image has, how many of them neither side names, and what the disassembler counts otherwise.
+type Compared = (u64, u64, Vec<String>);
+
+fn compare_image(nvdisasm: &Path, image: &Image<'_>, chosen: &Chosen) -> anyhow::Result<Compared> {
     let limits = Limits::default();
     let content = image.decode(&limits)?;
     let sha256 = hash::sha256(&content);
@@ -146,7 +150,7 @@ fn compare_image(nvdisasm: &Path, image: &Image<'_>, chosen: &Chosen) -> anyhow:
         ours.insert(kernel.name.clone(), counts.collect());
     }
     let none = BTreeMap::new();
-    let mut differences = Vec::new();
+    let (mut unnamed, mut differences) = (0, Vec::new());
     for function in ours.keys().chain(theirs.keys()).collect::<BTreeSet<_>>() {
         let (ours, theirs) = (
             ours.get(function).unwrap_or(&none),
@@ -154,7 +158,10 @@ fn compare_image(nvdisasm: &Path, image: &Image<'_>, chosen: &Chosen) -> anyhow:
         );
         for name in ours.keys().chain(theirs.keys()).collect::<BTreeSet<_>>() {
             let (ours, theirs) = (ours.get(name).unwrap_or(&0), theirs.get(name).unwrap_or(&0));
-            if ours != theirs {
+            // The disassembler prints such words as numbers alone. Where it has a name for one, that name differs.
+            if name.starts_with('?') && *theirs == 0 {
+                unnamed += ours;
+            } else if ours != theirs {
                 differences.push(format!(
                     "{} {function}: {name}: ours {ours}, theirs {theirs}",
                     chosen.arch
@@ -162,7 +169,7 @@ fn compare_image(nvdisasm: &Path, image: &Image<'_>, chosen: &Chosen) -> anyhow:
             }
         }
     }
-    Ok((inspection.instructions.unwrap_or(0), differences))
+    Ok((inspection.instructions.unwrap_or(0), unnamed, differences))
 }
 
 /// What `nvdisasm -c` prints, counted the way the reader counts.
