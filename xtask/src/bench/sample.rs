@@ -52,7 +52,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitStatus> {
     let sample = Sample {
         wall_s,
         cpu_s: cpu_s(&after) - before,
-        peak_bytes: peak_bytes(&after)?,
+        peak_bytes: peak_bytes(&after, who)?,
     };
     output::line(&serde_json::to_string(&sample)?)?;
     Ok(ExitStatus::Clean)
@@ -67,7 +67,17 @@ fn cpu_s(usage: &Usage) -> f64 {
     seconds(usage.user_time()) + seconds(usage.system_time())
 }
 
-fn peak_bytes(usage: &Usage) -> anyhow::Result<u64> {
+/// The largest resident set, in bytes.
+fn peak_bytes(usage: &Usage, who: UsageWho) -> anyhow::Result<u64> {
+    // What a program takes over when it is started counts in `ru_maxrss` on Linux, that of a large parent too; the
+    // high-water mark of its own memory starts anew.
+    if let (UsageWho::RUSAGE_SELF, Ok(status)) = (who, std::fs::read_to_string("/proc/self/status")) {
+        let kibibytes = status
+            .lines()
+            .find_map(|line| line.strip_prefix("VmHWM:")?.trim().strip_suffix(" kB"))
+            .context("the kernel says nothing of the peak of memory")?;
+        return Ok(kibibytes.trim().parse::<u64>()? * 1024);
+    }
     // The kernel counts in KiB, that of macOS in bytes.
     let unit = if cfg!(target_os = "macos") { 1 } else { 1024 };
     Ok(u64::try_from(usage.max_rss())? * unit)
