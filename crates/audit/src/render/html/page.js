@@ -250,6 +250,7 @@ const where = (image) => [image.arch, image.kind, several ? image.input : "", im
 function showImages() {
   if (images.length === 0) return;
   const own = (image) => image;
+  const made = (image) => (image.tools ?? []).map((tool) => `${tool.name} ${/V[\d.]+/.exec(tool.version)?.[0] ?? tool.version} ${tool.command}`).join("; ");
   const patterns = [...new Set(images.flatMap((image) => Object.keys(image.ptx_text ?? {})))];
   const field = (key, label, type) => ({ key, label, type, value: (image) => image[key] });
   fill("images", dataTable({
@@ -262,7 +263,7 @@ function showImages() {
       field("kernels", "Kernels", "count"), field("instructions", "Instructions", "count"), field("e2m1", "E2M1", "count"),
       field("toolkit", "Toolkit", "text"), field("identical_to", "Same bytes as", "hex"),
       ...patterns.map((pattern) => ({ key: `ptx-text-${pattern}`, label: `Text ${pattern}`, type: "count", value: (image) => image.ptx_text?.[pattern] })),
-      { key: "tools", label: "Made by", type: "text", value: (image) => (image.tools ?? []).map((tool) => `${tool.name} ${tool.version} ${tool.command}`).join("; ") },
+      { key: "tools", label: "Made by", type: "text", value: made, show: (image) => make("bdi", {}, printable(made(image) || NO_VALUE)) },
     ],
   }));
 }
