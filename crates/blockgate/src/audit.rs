@@ -78,7 +78,8 @@ pub struct Args {
     #[arg(long, value_enum, default_value_t = ReportFormat::Human)]
     format: ReportFormat,
 
-    /// Write the report to this file, whole or not at all, and not to standard output.
+    /// Write the report to this file, whole or not at all, and not to standard output. Exit status 2 if it cannot be
+    /// written.
     #[arg(long, short, value_name = "FILE")]
     output: Option<PathBuf>,
 
@@ -94,7 +95,7 @@ pub struct Args {
 /// Audits the files and prints the report.
 ///
 /// # Errors
-/// When standard output, or the file that was asked for, cannot be written.
+/// When standard output or standard error cannot be written.
 pub fn run(args: &Args) -> anyhow::Result<ExitStatus> {
     let policy = match policy(args) {
         Ok(policy) => policy,
@@ -132,15 +133,18 @@ pub fn run(args: &Args) -> anyhow::Result<ExitStatus> {
         mnemonics: mnemonics.clone(),
         strict: args.strict,
     };
-    terminal::print_to(args.output.as_deref(), |out| match args.format {
+    let printed = terminal::print_to(args.output.as_deref(), |out| match args.format {
         ReportFormat::Human => render::human(out, &report, &human),
         ReportFormat::Json => render::json(out, &report, &mnemonics),
         ReportFormat::Sarif => render::sarif(out, &report, args.strict),
         ReportFormat::Github => render::github(out, &report, args.strict),
         ReportFormat::Markdown => render::markdown(out, &report, args.strict),
         ReportFormat::Html => render::html(out, &report, &html),
-    })?;
-    Ok(report.status(args.strict))
+    });
+    match printed {
+        Ok(()) => Ok(report.status(args.strict)),
+        Err(error) => Ok(error.complain()?),
+    }
 }
 
 /// The configuration to follow: the named one, the nearest one, or none.

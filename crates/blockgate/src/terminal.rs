@@ -1,9 +1,9 @@
 //! What the terminal can show, and where a report goes.
 
 use std::io::{self, BufWriter, IsTerminal, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
-use anyhow::Context as _;
+use blockgate_findings::ExitStatus;
 use blockgate_findings::render::Palette;
 
 /// Colours on a terminal, unless the user asks for none through `NO_COLOR`.
@@ -28,6 +28,37 @@ pub fn print(printer: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> io::Resu
     }
 }
 
+/// Why a report went nowhere.
+#[derive(Debug)]
+pub(crate) enum NotPrinted {
+    /// The file that the user named cannot be written, which is for the user to put right.
+    File {
+        /// Its path.
+        path: PathBuf,
+        /// What the system says.
+        error: io::Error,
+    },
+    /// Standard output cannot be written.
+    StandardOutput(io::Error),
+}
+
+impl NotPrinted {
+    /// Says on stderr that a named file cannot be written, which is a usage error; a fault of standard output is passed on.
+    pub(crate) fn complain(self) -> io::Result<ExitStatus> {
+        match self {
+            Self::File { path, error } => {
+                writeln!(
+                    io::stderr(),
+                    "error: {} cannot be written: {error}",
+                    path.display()
+                )?;
+                Ok(ExitStatus::Usage)
+            }
+            Self::StandardOutput(error) => Err(error),
+        }
+    }
+}
+
 /// Prints to a file, or to standard output where there is none. The file is whole or not there: it gets its name when
 /// everything is on disk.
 ///
@@ -36,10 +67,13 @@ pub fn print(printer: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> io::Resu
 pub(crate) fn print_to(
     file: Option<&Path>,
     printer: impl FnOnce(&mut dyn Write) -> io::Result<()>,
-) -> anyhow::Result<()> {
+) -> Result<(), NotPrinted> {
     match file {
-        None => Ok(print(printer)?),
-        Some(path) => publish(path, printer).with_context(|| format!("{} cannot be written", path.display())),
+        None => print(printer).map_err(NotPrinted::StandardOutput),
+        Some(path) => publish(path, printer).map_err(|error| NotPrinted::File {
+            path: path.to_owned(),
+            error,
+        }),
     }
 }
 

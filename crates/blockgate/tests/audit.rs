@@ -777,8 +777,17 @@ fn a_report_goes_to_a_file_whole() {
     // Nothing else is left in the folder, and a folder that is not there is said to be none.
     assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1);
     let output = run(&folder.path().join("none/report.html"));
-    assert_eq!(output.status.code(), Some(4));
-    assert!(String::from_utf8_lossy(&output.stderr).contains("report.html cannot be written"));
+    let complaint = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(2), "{complaint}");
+    assert!(complaint.starts_with("error: "), "{complaint}");
+    assert!(
+        complaint.contains("report.html cannot be written: "),
+        "{complaint}"
+    );
+    // So is a folder that has the file's name, and the verdict of a report that went nowhere is none.
+    let output = run(folder.path());
+    assert_eq!(output.status.code(), Some(2));
+    assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1);
 }
 
 #[test]

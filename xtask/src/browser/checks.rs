@@ -1,6 +1,7 @@
 //! What must hold of the page in a browser. Each check opens what it needs, so that none depends on another.
 
 mod looks;
+mod package;
 mod safety;
 mod treemap;
 
@@ -39,6 +40,18 @@ pub(super) const CHECKS: &[Check] = &[
     Check {
         name: "kernels are all there, sortable",
         run: kernels,
+    },
+    Check {
+        name: "a wheel shows its files: members, images, and the first level of the treemap",
+        run: package::files,
+    },
+    Check {
+        name: "what kernels take is in columns that sort, and names are as people wrote them",
+        run: package::resources,
+    },
+    Check {
+        name: "the policy, waived findings and rules that were not checked are shown with their reasons",
+        run: package::policy,
     },
     Check {
         name: "areas of the treemap are in proportion to bytes",

@@ -1,10 +1,11 @@
 //! The pages that the checks open, made from committed fixtures, and the machine output of the same reports.
 
+use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
-use blockgate_audit::Options;
 use blockgate_audit::render::{self, HtmlOptions, Mnemonics};
+use blockgate_audit::{Options, Policy};
 use blockgate_expect::Expectation;
 use regex::Regex;
 use serde_json::Value;
@@ -38,6 +39,10 @@ pub(super) struct Pages {
     pub(super) troubled: Page,
     /// One shared object and nothing to complain about.
     pub(super) plain: Page,
+    /// A wheel with an archive, a library and texts, under a policy that waives a finding.
+    pub(super) wheel: Page,
+    /// The same, with headers read only, so that some rules cannot be checked.
+    pub(super) listed: Page,
     /// Member names that would be markup.
     pub(super) hostile: Page,
     /// The report of `plain` with its images repeated.
@@ -61,32 +66,49 @@ impl Pages {
                 report,
             })
         };
-        let (html, report) = rendered(
-            &[fixture("toolkits/x_ar.a"), fixture("toolkits/x_so.so")],
-            &[
-                "cubins(sm_80) >= 1",
-                "cubins(sm_75) >= 1",
-                "size < 1 GiB",
-                r"sass(EXIT|<b>)@sm_80 >= 1",
-            ],
-            &["^EXIT$", "^F2FP"],
-        )?;
+        let expect = [
+            "cubins(sm_80) >= 1",
+            "cubins(sm_75) >= 1",
+            "size < 1 GiB",
+            r"sass(EXIT|<b>)@sm_80 >= 1",
+        ];
+        let both = [fixture("toolkits/x_ar.a"), fixture("toolkits/x_so.so")];
+        let (html, report) = rendered(&both, options(&expect)?, &["^EXIT$", "^F2FP"])?;
         let full = write("full.html", &html, report)?;
-        let (html, report) = rendered(&[fixture("archives/unreadable.a")], &["size > 0"], &[])?;
+        let (html, report) = rendered(&[fixture("archives/unreadable.a")], options(&["size > 0"])?, &[])?;
         let troubled = write("troubled.html", &html, report)?;
-        let (html, report) = rendered(&[fixture("toolkits/x_so.so")], &["cubins(*) >= 1"], &[])?;
+        let (html, report) = rendered(&[fixture("toolkits/x_so.so")], options(&["cubins(*) >= 1"])?, &[])?;
         let plain = write("plain.html", &html, report)?;
         let many = write("many.html", &repeated(&html)?, Value::Null)?;
         let broken = write("broken.html", &breaking_its_policy(&html)?, Value::Null)?;
         let archive = folder.path().join("<b>hostile<b>.a");
         let object = std::fs::read(fixture("toolkits/x_r1.o")).context("x_r1.o cannot be read")?;
         std::fs::write(&archive, archive_of(&HOSTILE_NAMES, &object))?;
-        let (html, report) = rendered(&[archive], &[], &[])?;
+        let (html, report) = rendered(&[archive], options(&[])?, &[])?;
         let hostile = write("hostile.html", &html, report)?;
+        let wheel = folder.path().join("x-1.0-py3-none-any.whl");
+        std::fs::write(&wheel, wheel_of(&both)?)?;
+        let policy = folder.path().join("policy.yaml");
+        std::fs::write(&policy, POLICY)?;
+        let under_policy = |list_only| -> anyhow::Result<Options> {
+            let policy = Policy::read(&policy, Policy::today())
+                .map_err(|error| anyhow::anyhow!("the policy of the checks is refused: {error:?}"))?;
+            Ok(Options {
+                list_only,
+                policy: Some(policy),
+                ..options(&[])?
+            })
+        };
+        let (html, report) = rendered(std::slice::from_ref(&wheel), under_policy(false)?, &[])?;
+        let whole = write("wheel.html", &html, report)?;
+        let (html, report) = rendered(&[wheel], under_policy(true)?, &[])?;
+        let listed = write("listed.html", &html, report)?;
         Ok(Self {
             full,
             troubled,
             plain,
+            wheel: whole,
+            listed,
             hostile,
             many,
             broken,
@@ -95,15 +117,27 @@ impl Pages {
     }
 }
 
-fn rendered(files: &[PathBuf], expect: &[&str], sass: &[&str]) -> anyhow::Result<(Vec<u8>, Value)> {
-    let options = Options {
+/// What the wheel's policy waives, and why.
+pub(super) const WAIVED: (&str, &str) = ("compression-driver-floor", "<i>old drivers</i> get another wheel");
+const POLICY: &str = "audit:
+  waivers:
+    - rule: compression-driver-floor
+      reason: \"<i>old drivers</i> get another wheel\"
+";
+
+/// With kernels, and what must hold.
+fn options(expect: &[&str]) -> anyhow::Result<Options> {
+    Ok(Options {
         kernels: true,
         expectations: expect
             .iter()
             .map(|text| text.parse::<Expectation>())
             .collect::<Result<_, _>>()?,
         ..Options::default()
-    };
+    })
+}
+
+fn rendered(files: &[PathBuf], options: Options, sass: &[&str]) -> anyhow::Result<(Vec<u8>, Value)> {
     let report = blockgate_audit::audit(files, &options, &blockgate_audit::NoProgress);
     let mnemonics = Mnemonics {
         all: false,
@@ -159,6 +193,25 @@ fn breaking_its_policy(html: &[u8]) -> anyhow::Result<Vec<u8>> {
     let broken = r##"<img src="https://example.invalid/x.png" alt=""><script>window.hit = 1</script>
         <p><font color="#cccccc">pale</font></p></main>"##;
     Ok([head, broken, tail].concat().into())
+}
+
+/// A wheel of these binaries, with a text beside them.
+fn wheel_of(binaries: &[PathBuf]) -> anyhow::Result<Vec<u8>> {
+    let mut wheel = zip::ZipWriter::new(std::io::Cursor::new(Vec::new()));
+    let options = zip::write::SimpleFileOptions::default();
+    wheel.start_file("x/__init__.py", options)?;
+    wheel.write_all(b"from x import lib\n")?;
+    for binary in binaries {
+        let name = binary
+            .file_name()
+            .and_then(|name| name.to_str())
+            .context("a fixture without a name")?;
+        wheel.start_file(format!("x/lib/{name}"), options)?;
+        wheel.write_all(
+            &std::fs::read(binary).with_context(|| format!("{} cannot be read", binary.display()))?,
+        )?;
+    }
+    Ok(wheel.finish()?.into_inner())
 }
 
 /// An archive whose members have these names, as BSD's `ar` writes long names.

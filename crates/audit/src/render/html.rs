@@ -7,23 +7,24 @@
 use std::collections::{BTreeSet, HashMap};
 use std::io::{self, Write};
 
-use blockgate_findings::render::json::JsonFinding;
 use serde::Serialize;
 use serde_json::ser::Formatter;
-use serde_json::{Serializer, Value};
+use serde_json::{Map, Serializer, Value};
 use sha2::{Digest as _, Sha256};
 
-use super::demangle::demangled;
-use super::json::{self, JsonEvaluation, Mnemonics};
-use crate::report::Report;
+use super::json::image::JsonKernel;
+use super::json::{JsonReport, Mnemonics};
+use crate::report::{ImageReport, Report};
 
 const PAGE: &str = include_str!("html/page.html");
 const STYLE: &str = include_str!("html/page.css");
-/// One module in four files.
-const SCRIPT: [&str; 4] = [
+/// One module in six files.
+const SCRIPT: [&str; 6] = [
     include_str!("html/values.js"),
     include_str!("html/table.js"),
     include_str!("html/treemap.js"),
+    include_str!("html/rules.js"),
+    include_str!("html/kernels.js"),
     include_str!("html/page.js"),
 ];
 
@@ -38,9 +39,8 @@ pub struct HtmlOptions {
 
 /// Writes `report` as one HTML page.
 ///
-/// The report in it is schema `blockgate.audit/1` with three differences: an image also has `e2m1`, its conversions to
-/// E2M1; the functions of all images are one table under `page`, where each name stands once; and `page` has the exit
-/// status.
+/// The report in it is schema `blockgate.audit/1` with two differences: the functions of all images are one table, where
+/// each name stands once; and there is `page`, with that table, the exit status and the conversions to E2M1 of each image.
 pub fn html(out: &mut dyn Write, report: &Report, options: &HtmlOptions) -> io::Result<()> {
     let script = SCRIPT.concat();
     let policy = format!(
@@ -80,10 +80,9 @@ fn pieces(page: &str) -> Vec<(&str, &str)> {
 
 #[derive(Serialize)]
 struct Document<'a> {
-    schema: &'static str,
-    inputs: Vec<Value>,
-    expectations: Vec<JsonEvaluation>,
-    findings: Vec<JsonFinding<'a>>,
+    /// The machine output itself, so that whatever it has is in the page.
+    #[serde(flatten)]
+    report: JsonReport<'a>,
     page: Page,
 }
 
@@ -92,13 +91,15 @@ struct Document<'a> {
 struct Page {
     version: &'static str,
     exit_status: u8,
+    /// Conversions to E2M1 by the image's running number over all inputs; null where they cannot be told.
+    e2m1: Vec<Option<u64>>,
     kernels: Kernels,
 }
 
 /// The functions of all images. A kernel is compiled for many architectures under one long name.
 #[derive(Default, Serialize)]
 struct Kernels {
-    /// Names of the columns after the first two.
+    /// Names of the columns after the first two; a value of a nested object has both names, with a dot between.
     columns: Vec<String>,
     /// Those that count a mnemonic, where a function that has no value has none of it.
     mnemonics: BTreeSet<String>,
@@ -113,32 +114,18 @@ struct Kernels {
 
 impl<'a> Document<'a> {
     fn of(report: &'a Report, options: &HtmlOptions) -> serde_json::Result<Self> {
+        let mut machine = JsonReport::of(report, &options.mnemonics);
         let mut kernels = Kernels::default();
-        let mut inputs = Vec::new();
-        let mut image_count: usize = 0;
-        for file in &report.files {
-            let mut input = json::input_without_images(file, &options.mnemonics)?;
-            let mut images = Vec::with_capacity(file.images.len());
-            for image in &file.images {
-                let mut row = json::image(image, &options.mnemonics)?;
-                if let Some(Value::Array(functions)) = row.remove("functions") {
-                    kernels.add(image_count, functions, !options.mnemonics.all);
-                }
-                row.insert("e2m1".to_owned(), image.e2m1_conversions().into());
-                images.push(Value::Object(row));
-                image_count += 1;
-            }
-            input.insert("images".to_owned(), images.into());
-            inputs.push(Value::Object(input));
+        for (image, functions) in machine.take_functions().iter().enumerate() {
+            kernels.add(image, functions, !options.mnemonics.all)?;
         }
+        let images = report.files.iter().flat_map(|file| &file.images);
         Ok(Self {
-            schema: json::SCHEMA,
-            inputs,
-            expectations: report.evaluations.iter().map(JsonEvaluation::from).collect(),
-            findings: report.findings.iter().map(JsonFinding::from).collect(),
+            report: machine,
             page: Page {
                 version: env!("CARGO_PKG_VERSION"),
                 exit_status: report.status(options.strict).code(),
+                e2m1: images.map(ImageReport::e2m1_conversions).collect(),
                 kernels,
             },
         })
@@ -146,17 +133,22 @@ impl<'a> Document<'a> {
 }
 
 impl Kernels {
-    /// Adds the functions of image number `image`. Single values are columns; so are counts by mnemonic where `by_mnemonic`
-    /// says that they are few.
-    fn add(&mut self, image: usize, functions: Vec<Value>, by_mnemonic: bool) {
+    /// Adds the functions of image number `image`, each of their values in a column. Counts by mnemonic are columns where
+    /// `by_mnemonic` says that they are few.
+    fn add(
+        &mut self,
+        image: usize,
+        functions: &[JsonKernel<'_>],
+        by_mnemonic: bool,
+    ) -> serde_json::Result<()> {
         for function in functions {
-            let Value::Object(mut fields) = function else {
+            let mut fields: Map<String, Value> =
+                serde_json::to_value(function).and_then(serde_json::from_value)?;
+            let (Some(Value::String(name)), shown) = (fields.remove("name"), fields.remove("demangled"))
+            else {
                 continue;
             };
-            let Some(Value::String(name)) = fields.remove("name") else {
-                continue;
-            };
-            let mut row = vec![image.into(), self.position(name).into()];
+            let mut row = vec![image.into(), self.position(name, shown).into()];
             if let Some(Value::Object(sass)) = fields.remove("sass")
                 && by_mnemonic
             {
@@ -164,25 +156,37 @@ impl Kernels {
                 fields.extend(sass);
             }
             for (column, value) in fields {
-                if value.is_array() || value.is_object() {
-                    continue;
+                match value {
+                    Value::Null => {}
+                    Value::Object(inner) => {
+                        for (below, value) in inner {
+                            self.put(&mut row, format!("{column}.{below}"), value);
+                        }
+                    }
+                    value => self.put(&mut row, column, value),
                 }
-                let at = 2 + self.column(column);
-                if row.len() <= at {
-                    row.resize(at + 1, Value::Null);
-                }
-                row[at] = value;
             }
             self.rows.push(row);
         }
+        Ok(())
     }
 
-    fn position(&mut self, name: String) -> usize {
+    fn put(&mut self, row: &mut Vec<Value>, column: String, value: Value) {
+        let at = 2 + self.column(column);
+        if row.len() <= at {
+            row.resize(at + 1, Value::Null);
+        }
+        row[at] = value;
+    }
+
+    fn position(&mut self, name: String, shown: Option<Value>) -> usize {
         if let Some(at) = self.positions.get(&name) {
             return *at;
         }
-        let shown = demangled(&name);
-        self.demangled.push((shown != name).then_some(shown));
+        self.demangled.push(match shown {
+            Some(Value::String(shown)) => Some(shown),
+            _ => None,
+        });
         self.names.push(name.clone());
         self.positions.insert(name, self.names.len() - 1);
         self.names.len() - 1

@@ -3,7 +3,7 @@
 //! These types are the contract with other programs. A field may be added; none is renamed or removed without a
 //! new schema number. Maps are sorted, numbers are raw.
 
-mod image;
+pub(super) mod image;
 
 use std::collections::BTreeMap;
 use std::io::{self, Write};
@@ -13,7 +13,6 @@ use blockgate_findings::render::json::JsonFinding;
 use regex::Regex;
 use schemars::{JsonSchema, Schema};
 use serde::Serialize;
-use serde_json::{Map, Value};
 
 use self::image::{JsonCudaNote, JsonKernel, JsonModule, JsonPtx, JsonTool};
 use crate::census::{ArchCount, Totals};
@@ -21,42 +20,13 @@ use crate::evaluate::{Evaluation, Outcome};
 use crate::report::{FileReport, ImageReport, MemberReport, Report, Unchecked, Waived};
 
 /// The name of the schema, with its number.
-pub(super) const SCHEMA: &str = "blockgate.audit/1";
+const SCHEMA: &str = "blockgate.audit/1";
 
 /// Writes `report` as schema `blockgate.audit/1`. `mnemonics` selects which instruction counts are written.
 pub fn json(out: &mut dyn Write, report: &Report, mnemonics: &Mnemonics) -> io::Result<()> {
-    let document = JsonReport {
-        schema: SCHEMA,
-        inputs: report
-            .files
-            .iter()
-            .map(|file| JsonInput::of(file, mnemonics))
-            .collect(),
-        expectations: report.evaluations.iter().map(JsonEvaluation::from).collect(),
-        findings: report.findings.iter().map(JsonFinding::from).collect(),
-        policy: report.policy.as_deref(),
-        waived: report.waived.iter().map(JsonWaived::of).collect(),
-        unchecked: report.unchecked.iter().map(JsonUnchecked::of).collect(),
-    };
+    let document = JsonReport::of(report, mnemonics);
     serde_json::to_writer_pretty(&mut *out, &document)?;
     writeln!(out)
-}
-
-/// One input without its images.
-pub(super) fn input_without_images(
-    file: &FileReport,
-    mnemonics: &Mnemonics,
-) -> serde_json::Result<Map<String, Value>> {
-    object(&JsonInput::with_images(file, Vec::new(), mnemonics))
-}
-
-/// One image.
-pub(super) fn image(image: &ImageReport, mnemonics: &Mnemonics) -> serde_json::Result<Map<String, Value>> {
-    object(&JsonImage::of(image, mnemonics))
-}
-
-fn object(value: &impl Serialize) -> serde_json::Result<Map<String, Value>> {
-    serde_json::to_value(value).and_then(serde_json::from_value)
 }
 
 /// The JSON Schema of what [`json`] writes.
@@ -82,7 +52,7 @@ impl Mnemonics {
 
 #[derive(Serialize, JsonSchema)]
 #[schemars(title = "blockgate.audit/1")]
-struct JsonReport<'a> {
+pub(super) struct JsonReport<'a> {
     schema: &'static str,
     inputs: Vec<JsonInput<'a>>,
     expectations: Vec<JsonEvaluation>,
@@ -109,6 +79,31 @@ struct JsonUnchecked<'a> {
     /// What it could not be checked on; everything, if null.
     artifact: Option<&'a str>,
     reason: &'a str,
+}
+
+impl<'a> JsonReport<'a> {
+    /// The machine shape of `report`.
+    pub(super) fn of(report: &'a Report, mnemonics: &Mnemonics) -> Self {
+        Self {
+            schema: SCHEMA,
+            inputs: report
+                .files
+                .iter()
+                .map(|file| JsonInput::of(file, mnemonics))
+                .collect(),
+            expectations: report.evaluations.iter().map(JsonEvaluation::from).collect(),
+            findings: report.findings.iter().map(JsonFinding::from).collect(),
+            policy: report.policy.as_deref(),
+            waived: report.waived.iter().map(JsonWaived::of).collect(),
+            unchecked: report.unchecked.iter().map(JsonUnchecked::of).collect(),
+        }
+    }
+
+    /// Takes the functions out of each image, in the order of the images over all inputs.
+    pub(super) fn take_functions(&mut self) -> Vec<Vec<JsonKernel<'a>>> {
+        let images = self.inputs.iter_mut().flat_map(|input| &mut input.images);
+        images.map(|image| std::mem::take(&mut image.functions)).collect()
+    }
 }
 
 impl<'a> JsonWaived<'a> {
@@ -236,15 +231,6 @@ pub struct JsonEvaluation {
 
 impl<'a> JsonInput<'a> {
     fn of(file: &'a FileReport, mnemonics: &Mnemonics) -> Self {
-        let images = file
-            .images
-            .iter()
-            .map(|image| JsonImage::of(image, mnemonics))
-            .collect();
-        Self::with_images(file, images, mnemonics)
-    }
-
-    fn with_images(file: &'a FileReport, images: Vec<JsonImage<'a>>, mnemonics: &Mnemonics) -> Self {
         Self {
             path: &file.path,
             format: file.format,
@@ -253,7 +239,11 @@ impl<'a> JsonInput<'a> {
             driver_floor: file.driver_floor().map(|floor| floor.to_string()),
             members: file.members.iter().map(JsonMember::of).collect(),
             other_files: file.other_files,
-            images,
+            images: file
+                .images
+                .iter()
+                .map(|image| JsonImage::of(image, mnemonics))
+                .collect(),
             totals: JsonTotals::of(&file.totals, file.unattributed_bytes, mnemonics),
             ptx_text: file
                 .ptx_text()

@@ -14,7 +14,7 @@ fn lowest_contrast(tab: &mut Tab) -> anyhow::Result<(f64, String, u64)> {
 }
 
 pub(super) fn contrast(tab: &mut Tab, pages: &Pages) -> anyhow::Result<()> {
-    for page in [&pages.full, &pages.troubled] {
+    for page in [&pages.full, &pages.troubled, &pages.wheel, &pages.listed] {
         contrast_of(tab, page)?;
     }
     Ok(())
@@ -57,7 +57,13 @@ pub(super) fn pale_text(tab: &mut Tab, pages: &Pages) -> anyhow::Result<()> {
 }
 
 pub(super) fn widths(tab: &mut Tab, pages: &Pages) -> anyhow::Result<()> {
-    for page in [&pages.full, &pages.troubled, &pages.hostile] {
+    for page in [
+        &pages.full,
+        &pages.troubled,
+        &pages.hostile,
+        &pages.wheel,
+        &pages.listed,
+    ] {
         open(tab, page)?;
         for width in [360, 768, 1920] {
             tab.resize(width, 800)?;

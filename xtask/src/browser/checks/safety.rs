@@ -43,6 +43,8 @@ pub(super) fn silence(tab: &mut Tab, pages: &Pages) -> anyhow::Result<()> {
         &pages.troubled,
         &pages.plain,
         &pages.hostile,
+        &pages.wheel,
+        &pages.listed,
         &pages.many,
     ] {
         open(tab, page)?;

@@ -5,7 +5,12 @@ const inputs = report.inputs ?? [];
 const several = inputs.length > 1;
 const common = commonFolder(inputs.map((input) => input.path));
 const images = inputs.flatMap((input, at) => (input.images ?? []).map((image) => ({ ...image, input: shortPath(input.path), inputAt: at })));
+images.forEach((image, at) => { image.e2m1 = report.page?.e2m1?.[at] ?? null; });
+/** Whether an input is a package or folder, whose files are what loads or links as a whole. */
+const packaged = images.some((image) => image.file) || inputs.some((input) => (input.members ?? []).some((member) => member.file));
 const machine = (image) => image.kind === "cubin";
+/** The member's name where it says more than the file's. */
+const within = (part) => (part.member === part.file ? null : part.file && part.member?.startsWith(`${part.file}/`) ? part.member.slice(part.file.length + 1) : part.member);
 
 /** The folder that all paths begin with, up to its last slash. */
 function commonFolder(paths) {
@@ -79,7 +84,10 @@ function showSummary() {
   if (evaluations.length && !failed && !unchecked) parts.push(evaluations.length === 1 ? "the expectation holds" : `all ${count(evaluations.length)} expectations hold`);
   if (counts.get("error")) parts.push(plural(counts.get("error"), "error"));
   if (counts.get("warning")) parts.push(plural(counts.get("warning"), "warning"));
+  const rules = new Set((report.unchecked ?? []).map((row) => row.rule)).size;
+  if (rules) parts.push(`${plural(rules, "rule")} not checked`);
   if (parts.length === 0) parts.push("no errors, no warnings");
+  if (report.waived?.length) parts.push(`${count(report.waived.length)} waived`);
   const status = report.page?.exit_status ?? 4;
   const [mark, word] = { 0: ["pass", "Pass"], 1: ["fail", "Fail"], 3: ["fail", "Not fully checked"] }[status] ?? ["fail", "Fault"];
   document.getElementById("verdict").append(make("strong", { class: mark }, word), ` ${parts.join(", ")}`);
@@ -103,11 +111,13 @@ function showSummary() {
   const unattributed = inputs.reduce((total, input) => total + (input.totals?.unattributed_bytes ?? 0), 0);
   if (unattributed) fact("Unattributed", number(unattributed, "bytes"));
 
+  document.getElementById("policy").append(...(report.policy ? ["Policy: ", name(report.policy)] : ["Policy: none, every rule as it is by default"]));
   document.getElementById("inputs").append(plainTable("Inputs", [
     ["Input", "text", (input) => name(shortPath(input.path))],
     ["Format", "text", (input) => name(input.format)],
     ["Device code", "text", (input) => state(input.device_code)],
     ["Members", "count", (input) => number((input.members ?? []).length, "count")],
+    ...(inputs.some((input) => input.other_files) ? [["Other files", "count", (input) => number(input.other_files, "count")]] : []),
     ["Images", "count", (input) => number((input.images ?? []).length, "count")],
     ["Size", "bytes", (input) => number(input.size, "bytes")],
     ["Driver", "text", (input) => (input.driver_floor ? `CUDA ${printable(input.driver_floor)} or later` : "any")],
@@ -156,42 +166,9 @@ function showExpectations() {
     }],
     ["Expectation", "text code", (row) => name(row.expr)],
     ["Found", "count", (row) => number(row.found, "count")],
+    ...(rows.some((row) => row.artifact) ? [["Evaluated on", "text", (row) => (row.artifact ? name(row.artifact) : "all inputs")]] : []),
     ...(rows.some((row) => row.reason) ? [["Reason", "text", (row) => name(row.reason)]] : []),
   ], rows));
-}
-
-function place(location) {
-  const parts = [name(location?.path)];
-  if (location?.member) parts.push(" › ", name(location.member));
-  if (Number.isFinite(location?.offset)) parts.push(` at offset 0x${location.offset.toString(16)}`);
-  if (Number.isFinite(location?.line)) parts.push(`:${location.line}:${location.column ?? 1}`);
-  return make("p", { class: "place" }, ...parts);
-}
-
-function showFindings() {
-  const rank = ["error", "warning", "info"];
-  const findings = [...(report.findings ?? [])].sort((one, other) => rank.indexOf(one.severity) - rank.indexOf(other.severity));
-  if (findings.length === 0) return;
-  const list = make("ol", { class: "findings" });
-  const item = (finding) => make("li", { class: "finding" },
-    make("p", { class: "finding-head" },
-      make("span", { class: `state ${finding.severity === "error" ? "fail" : finding.severity === "warning" ? "warn" : ""}` }, printable(finding.severity)),
-      " ", make("code", {}, printable(finding.rule))),
-    make("p", {}, printable(finding.message)),
-    place(finding.location),
-    ...(finding.notes ?? []).map((note) => make("p", { class: "note" }, printable(note))),
-    finding.fix?.title ? make("p", { class: "note" }, `Fix: ${printable(finding.fix.title)}`) : null);
-  const STEP = 200;
-  const more = make("button", { type: "button", class: "more" });
-  const show = () => {
-    list.append(...findings.slice(list.children.length, list.children.length + STEP).map(item));
-    more.hidden = list.children.length === findings.length;
-    more.textContent = `Show more of ${plural(findings.length, "finding")}`;
-  };
-  more.addEventListener("click", show);
-  show();
-  const words = [...severities()].filter(([, total]) => total).map(([severity, total]) => (severity === "info" ? `${count(total)} info` : plural(total, severity)));
-  fill("findings", make("p", { class: "help" }, words.join(", ")), list, more);
 }
 
 function showCensus() {
@@ -227,11 +204,12 @@ function showBytes() {
   const arch = { key: archLabel, hue: hueOf };
   const input = { key: (image) => image.input };
   const file = { key: (image) => image.file ?? image.input };
-  const member = { key: (image) => image.member ?? image.file ?? image.input };
+  const member = { key: (image) => within(image) ?? image.file ?? image.input };
   const sections = new Set(images.map((image) => image.section)).size > 1;
   const region = { key: (image) => `${sections ? `${image.section ?? "no section"}, ` : ""}region ${image.region ?? 0}` };
   const single = { key: (image) => `image at 0x${(image.offset ?? 0).toString(16)}`, hue: hueOf };
   const orders = [
+    ...(packaged ? [{ label: "File", tree: byteTree(whole, [input, file, arch, member, region, single]) }] : []),
     { label: "Architecture", tree: byteTree(whole, [arch, input, file, member, region, single]) },
     { label: several || images.some((image) => image.member) ? "Member" : "Region", tree: byteTree(whole, [input, file, member, region, arch, single]) },
   ];
@@ -241,7 +219,8 @@ function showBytes() {
 /** Puts the table of images on one image. */
 function showInTable(image) {
   const box = document.getElementById("images-data-filter");
-  box.value = `0x${(image.offset ?? 0).toString(16)} ${image.arch ?? ""}`;
+  // Two files of a package may have images at one offset.
+  box.value = [`0x${(image.offset ?? 0).toString(16)}`, image.arch, image.file].filter(Boolean).join(" ");
   box.dispatchEvent(new Event("input"));
   document.getElementById("images").scrollIntoView();
   box.focus();
@@ -252,7 +231,8 @@ function archColumns(of) {
     { key: "arch", label: "Architecture", type: "text", always: true, value: (row) => of(row).arch, order: (row) => archKey(of(row).arch) },
     { key: "kind", label: "Kind", type: "text", value: (row) => of(row).kind },
     ...(several ? [{ key: "input", label: "Input", type: "text", value: (row) => of(row).input }] : []),
-    { key: "member", label: "Member", type: "text", value: (row) => of(row).member },
+    { key: "file", label: "File", type: "text", value: (row) => of(row).file },
+    { key: "member", label: "Member", type: "text", value: (row) => within(of(row)) },
   ];
 }
 
@@ -261,6 +241,7 @@ function selectsOf(of) {
     { label: "Architecture", value: (row) => of(row).arch, order: archKey },
     { label: "Kind", value: (row) => of(row).kind, order: kindKey },
     ...(several ? [{ label: "Input", value: (row) => of(row).input }] : []),
+    ...(packaged ? [{ label: "File", value: (row) => of(row).file }] : []),
   ];
 }
 
@@ -269,6 +250,8 @@ const where = (image) => [image.arch, image.kind, several ? image.input : "", im
 function showImages() {
   if (images.length === 0) return;
   const own = (image) => image;
+  const made = (image) => (image.tools ?? []).map((tool) => `${tool.name} ${/V[\d.]+/.exec(tool.version)?.[0] ?? tool.version} ${tool.command}`).join("; ");
+  const patterns = [...new Set(images.flatMap((image) => Object.keys(image.ptx_text ?? {})))];
   const field = (key, label, type) => ({ key, label, type, value: (image) => image[key] });
   fill("images", dataTable({
     id: "images-data", caption: "Images", noun: "image", rows: images, selects: selectsOf(own),
@@ -278,13 +261,12 @@ function showImages() {
       field("section", "Section", "text"), field("region", "Region", "count"), field("offset", "Offset", "hex"),
       field("compression", "Compression", "text"), field("stored_size", "Stored", "bytes"), field("size", "Decoded", "bytes"),
       field("kernels", "Kernels", "count"), field("instructions", "Instructions", "count"), field("e2m1", "E2M1", "count"),
-      field("toolkit", "Toolkit", "text"),
+      field("toolkit", "Toolkit", "text"), field("identical_to", "Same bytes as", "hex"),
+      ...patterns.map((pattern) => ({ key: `ptx-text-${pattern}`, label: `Text ${pattern}`, type: "count", value: (image) => image.ptx_text?.[pattern] })),
+      { key: "tools", label: "Made by", type: "text", value: made, show: (image) => make("bdi", {}, printable(made(image) || NO_VALUE)) },
     ],
   }));
 }
-
-/** Labels and types of the columns that kernels have; a column that is not here is shown under its own name. */
-const KERNEL_COLUMNS = new Map([["code_size", ["Code", "bytes"]], ["instructions", ["Instructions", "count"]]]);
 
 /** Instructions by mnemonic, as far as they were asked for: one column per architecture. */
 function showMnemonics() {
@@ -311,58 +293,12 @@ function showMnemonics() {
   }));
 }
 
-function showKernels() {
-  const table = report.page?.kernels;
-  if (!table || table.rows.length === 0) return;
-  // A row is the number of its image, the number of its name, then one value per column.
-  const of = (row) => images[row[0]];
-  const full = (row) => table.demangled[row[1]] ?? table.names[row[1]];
-  const counted = table.columns.indexOf("instructions") + 2;
-  const mnemonics = new Set(table.mnemonics);
-  const columns = table.columns.map((key, at) => {
-    // Where instructions were counted, a mnemonic without a count does not occur.
-    if (mnemonics.has(key)) return { key, label: key, type: "count", value: (row) => row[at + 2] ?? (row[counted] == null ? null : 0) };
-    const size = /_(size|bytes)$/.test(key);
-    const words = key.replace(/_(size|bytes)$/, "").replaceAll("_", " ");
-    const [label, type] = KERNEL_COLUMNS.get(key) ?? [words.charAt(0).toUpperCase() + words.slice(1), size ? "bytes" : "count"];
-    const numeric = table.rows.every((row) => row[at + 2] == null || typeof row[at + 2] === "number");
-    return { key, label, type: numeric ? type : "text", value: (row) => row[at + 2] };
-  });
-  fill("kernels", dataTable({
-    id: "kernels-data", caption: "Kernels", noun: "kernel", rows: table.rows, selects: selectsOf(of),
-    words: (row) => `${full(row)} ${table.names[row[1]]} ${where(of(row)).join(" ")}`,
-    columns: [
-      { key: "name", label: "Kernel", type: "text", always: true, value: full, show: (row) => {
-        const shown = name(full(row));
-        shown.title = printable(table.names[row[1]]);
-        return shown;
-      } },
-      ...archColumns(of).filter((column) => column.key !== "kind"),
-      ...columns,
-    ],
-  }));
-}
-
-function showMembers() {
-  const members = inputs.flatMap((input) => (input.members ?? []).map((member) => ({ ...member, input: shortPath(input.path) })));
-  if (members.length === 0) return;
-  fill("members", dataTable({
-    id: "members-data", caption: "Members", noun: "member", rows: members,
-    selects: [{ label: "Device code", value: (member) => member.device_code }, ...(several ? [{ label: "Input", value: (member) => member.input }] : [])],
-    words: (member) => `${member.name} ${member.file ?? ""} ${member.device_code} ${several ? member.input : ""}`,
-    columns: [
-      { key: "name", label: "Member", type: "text", always: true, value: (member) => member.name },
-      ...(several ? [{ key: "input", label: "Input", type: "text", value: (member) => member.input }] : []),
-      { key: "device_code", label: "Device code", type: "text", value: (member) => member.device_code, show: (member) => state(member.device_code) },
-      { key: "size", label: "Size", type: "bytes", value: (member) => member.size },
-    ],
-  }));
-}
-
 showTheme();
 showSummary();
 showExpectations();
 showFindings();
+showWaived();
+showUnchecked();
 showCensus();
 showBytes();
 showImages();

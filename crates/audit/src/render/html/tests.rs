@@ -3,9 +3,11 @@
 use std::path::{Path, PathBuf};
 
 use blockgate_expect::Expectation;
+use blockgate_findings::Severity;
 use serde_json::Value;
 
 use super::*;
+use crate::report::{Unchecked, Waived};
 use crate::{NoProgress, Options, audit};
 
 fn fixture(name: &str) -> PathBuf {
@@ -54,7 +56,7 @@ fn the_data_is_the_machine_output_with_functions_in_one_table() {
         patterns: Vec::new(),
     };
     let mut machine = Vec::new();
-    json::json(&mut machine, &report, &mnemonics).unwrap();
+    crate::render::json(&mut machine, &report, &mnemonics).unwrap();
     let machine: Value = serde_json::from_slice(&machine).unwrap();
     let options = HtmlOptions {
         mnemonics,
@@ -68,15 +70,16 @@ fn the_data_is_the_machine_output_with_functions_in_one_table() {
     let images = expected["inputs"][0]["images"].as_array_mut().unwrap();
     let mut functions = Vec::new();
     for (at, image) in images.iter_mut().enumerate() {
-        let image = image.as_object_mut().unwrap();
-        let Some(Value::Array(of_image)) = image.remove("functions") else {
+        let Value::Array(of_image) = image["functions"].take() else {
             panic!("an image without functions");
         };
+        image["functions"] = Value::Array(Vec::new());
         functions.extend(of_image.into_iter().map(|function| (at, function)));
         let conversions = report.files[0].images[at].e2m1_conversions();
-        image.insert("e2m1".to_owned(), conversions.into());
+        assert_eq!(page_only["e2m1"][at], Value::from(conversions));
     }
-    assert_eq!(found, expected);
+    assert_eq!(page_only["e2m1"].as_array().unwrap().len(), images.len());
+    assert_eq!(difference("", &found, &expected), None);
 
     let table = &page_only["kernels"];
     let column = |name: &str| {
@@ -90,9 +93,89 @@ fn the_data_is_the_machine_output_with_functions_in_one_table() {
         let name = usize::try_from(row[1].as_u64().unwrap()).unwrap();
         assert_eq!(row[0], *at);
         assert_eq!(table["names"][name], function["name"]);
+        assert_eq!(table["demangled"][name], function["demangled"]);
         assert_eq!(row[column("code_size")], function["code_size"]);
         assert_eq!(row[column("instructions")], function["instructions"]);
+        assert_eq!(row[column("registers")], function["registers"]);
+        assert_eq!(row[column("constants.0")], function["constants"]["0"]);
     }
+}
+
+/// The first place where two documents differ, in words that stay short however large they are.
+fn difference(place: &str, found: &Value, expected: &Value) -> Option<String> {
+    let short = |value: &Value| value.to_string().chars().take(80).collect::<String>();
+    match (found, expected) {
+        (Value::Object(found), Value::Object(expected)) => {
+            let names: BTreeSet<&String> = found.keys().chain(expected.keys()).collect();
+            names.into_iter().find_map(|name| {
+                let place = format!("{place}/{name}");
+                match (found.get(name), expected.get(name)) {
+                    (Some(one), Some(other)) => difference(&place, one, other),
+                    (Some(_), None) => Some(format!("{place}: in the page alone")),
+                    _ => Some(format!("{place}: missing in the page")),
+                }
+            })
+        }
+        (Value::Array(found), Value::Array(expected)) if found.len() == expected.len() => {
+            (0..found.len()).find_map(|at| difference(&format!("{place}/{at}"), &found[at], &expected[at]))
+        }
+        _ => (found != expected)
+            .then(|| format!("{place}: expected {}, found {}", short(expected), short(found))),
+    }
+}
+
+#[test]
+fn a_difference_is_one_short_line() {
+    let document = |members: Value| serde_json::json!({ "inputs": [{ "members": members, "size": 5 }] });
+    let whole = document(serde_json::json!(["a", "b"]));
+    assert_eq!(difference("", &whole, &whole), None);
+    for (other, expected) in [
+        (
+            document(serde_json::json!(["a", "c"])),
+            r#"/inputs/0/members/1: expected "c", found "b""#,
+        ),
+        (
+            document(serde_json::json!(["x".repeat(1000)])),
+            &format!(
+                r#"/inputs/0/members: expected ["{}, found ["a","b"]"#,
+                "x".repeat(78)
+            ),
+        ),
+        (
+            serde_json::json!({ "inputs": [], "policy": null }),
+            r#"/inputs: expected [], found [{"members":["a","b"],"size":5}]"#,
+        ),
+        (
+            serde_json::json!({ "inputs": whole["inputs"], "policy": null }),
+            "/policy: missing in the page",
+        ),
+        (serde_json::json!({}), "/inputs: in the page alone"),
+    ] {
+        assert_eq!(difference("", &whole, &other).as_deref(), Some(expected));
+    }
+}
+
+#[test]
+fn waived_findings_and_unchecked_rules_are_in_the_page() {
+    let mut report = kernels_of("edge/arch_lie.fatbin", &[]);
+    let finding = report.findings.pop().unwrap();
+    report.waived.push(Waived {
+        finding: finding.clone(),
+        reason: "</script> known".to_owned(),
+    });
+    report.unchecked.push(Unchecked {
+        rule: "size-over-budget",
+        severity: Severity::Error,
+        artifact: None,
+        reason: "not today".to_owned(),
+    });
+    report.policy = Some("a/blockgate.yaml".to_owned());
+    let found = data(&page(&report, &HtmlOptions::default()));
+    assert_eq!(found["policy"], "a/blockgate.yaml");
+    assert_eq!(found["waived"][0]["reason"], "</script> known");
+    assert_eq!(found["waived"][0]["finding"]["rule"], finding.rule);
+    assert_eq!(found["unchecked"][0]["rule"], "size-over-budget");
+    assert_eq!(found["page"]["exit_status"], 3);
 }
 
 #[test]

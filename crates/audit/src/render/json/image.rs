@@ -110,7 +110,7 @@ impl From<&ModuleResources> for JsonModule {
 
 /// One code section of a cubin. Sizes are in bytes; null is what the cubin does not say.
 #[derive(Serialize, JsonSchema)]
-pub(super) struct JsonKernel<'a> {
+pub(in crate::render) struct JsonKernel<'a> {
     name: &'a str,
     /// The name as a person wrote it; null where it is the same, or cannot be told.
     demangled: Option<String>,
