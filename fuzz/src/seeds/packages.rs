@@ -70,7 +70,10 @@ fn smallest_of_each_format<'a>(files: impl IntoIterator<Item = (&'a str, &'a [u8
     }
     let mut files: Vec<File> = smallest
         .into_values()
-        .map(|(name, bytes)| (name.to_owned(), bytes.to_vec()))
+        .map(|(name, bytes)| {
+            let own = name.rsplit('/').next().unwrap_or(name);
+            (format!("k/{own}"), bytes.to_vec())
+        })
         .collect();
     files.sort_by_key(|(_, bytes)| bytes.len());
     /// The larger ones come to more than all others together.
