@@ -6,6 +6,7 @@
 mod alone;
 mod invariants;
 mod model;
+mod repair;
 pub mod seeds;
 mod wheel;
 

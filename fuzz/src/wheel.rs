@@ -7,6 +7,8 @@ use blockgate_audit::{FileReport, NoProgress, Options, PackageLimits, Report, au
 use blockgate_fatbin::DeviceCode;
 use blockgate_findings::{ExitStatus, Severity};
 
+use crate::repair::repaired;
+
 /// How the input is shown. What is in a package that is one compressed file is called so, without the ending.
 const LABEL: &str = "input.whl";
 
@@ -30,8 +32,15 @@ fn options() -> Options {
     }
 }
 
-/// Audits `data`, and panics where something does not hold.
+/// Audits `data`, and with its checksums put right, and panics where something does not hold.
 pub(crate) fn check(data: &[u8]) {
+    check_one(data);
+    if let Some(repaired) = repaired(data) {
+        check_one(&repaired);
+    }
+}
+
+fn check_one(data: &[u8]) {
     let options = options();
     let report = audit_bytes(LABEL, data, &options, &NoProgress);
     check_report(&report, data, &options);
@@ -73,7 +82,10 @@ fn check_report(report: &Report, data: &[u8], options: &Options) {
         report.unreadable,
         "exit status"
     );
-    assert!(file.read_in_full || report.unreadable, "a part is missing without a word");
+    assert!(
+        file.read_in_full || report.unreadable,
+        "a part is missing without a word"
+    );
     if matches!(file.device_code, DeviceCode::None | DeviceCode::NvrtcOnly) {
         // An empty answer is never a clean one where something could not be read.
         assert!(file.read_in_full && errors == 0 && file.images.is_empty());
@@ -143,13 +155,21 @@ fn check_sizes(file: &FileReport, len: u64, options: &Options) {
 
 /// A tar file is read where it lies, and a compressed one as it arrives: both must find the same.
 fn check_compressed(plain: &Report, data: &[u8], options: &Options) {
-    if !plain.files.iter().all(|file| file.format == "tar" && file.read_in_full) {
+    if !plain
+        .files
+        .iter()
+        .all(|file| file.format == "tar" && file.read_in_full)
+    {
         return;
     }
     let packed = zstd::encode_all(data, 1).expect("memory takes all");
     let packed = audit_bytes(LABEL, &packed, options, &NoProgress);
     // What lies in the input is not decompressed, and so fewer limits hold for it.
-    if packed.findings.iter().any(|finding| finding.rule == "package-limit") {
+    if packed
+        .findings
+        .iter()
+        .any(|finding| finding.rule == "package-limit")
+    {
         return;
     }
     assert_eq!(content(plain), content(&packed), "as it is, and compressed");
@@ -163,15 +183,27 @@ fn content(report: &Report) -> Vec<String> {
         lines.extend(file.members.iter().map(|member| {
             let (name, digest) = (&member.name, &member.digest);
             let digest = digest.map(|digest| digest.to_string()).unwrap_or_default();
-            format!("{name}: {} bytes, {}, {digest}", member.size_bytes, member.device_code.as_str())
+            format!(
+                "{name}: {} bytes, {}, {digest}",
+                member.size_bytes,
+                member.device_code.as_str()
+            )
         }));
         lines.extend(file.images.iter().map(|image| {
             let arch = image.arch.map(|arch| arch.to_string()).unwrap_or_default();
             let name = image.member.as_deref().unwrap_or_default();
             let (offset, instructions) = (image.offset_bytes, image.instructions.unwrap_or_default());
-            format!("{name}: {offset:#x}, {arch}, {instructions} instructions, {} kernels", image.kernels.len())
+            format!(
+                "{name}: {offset:#x}, {arch}, {instructions} instructions, {} kernels",
+                image.kernels.len()
+            )
         }));
     }
-    lines.extend(report.findings.iter().map(|finding| format!("{}: {}", finding.rule, finding.message)));
+    lines.extend(
+        report
+            .findings
+            .iter()
+            .map(|finding| format!("{}: {}", finding.rule, finding.message)),
+    );
     lines
 }

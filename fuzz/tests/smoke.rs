@@ -62,7 +62,9 @@ fn trials() -> Result<Vec<Trial>, Failed> {
         }));
     }
     for seed in packages(&paths)? {
-        trials.push(Trial::test(format!("package/{}", seed.name), move || check([seed])));
+        trials.push(Trial::test(format!("package/{}", seed.name), move || {
+            check([seed])
+        }));
     }
     for seed in seeds::descriptions() {
         trials.push(Trial::test(seed.name.clone(), move || check([seed])));

@@ -20,7 +20,10 @@ pub fn of_packages<'a>(files: impl IntoIterator<Item = (&'a str, &'a [u8])>) -> 
     let files = smallest_of_each_format(files);
     let deflated = zip(&files, CompressionMethod::Deflated)?;
     let plain = tar(&files)?;
-    let first = files.first().map(|(_, content)| content.as_slice()).unwrap_or_default();
+    let first = files
+        .first()
+        .map(|(_, content)| content.as_slice())
+        .unwrap_or_default();
     let data = zstd(&plain)?;
     let packages = [
         ("stored.zip", zip(&files, CompressionMethod::Stored)?),
@@ -36,7 +39,10 @@ pub fn of_packages<'a>(files: impl IntoIterator<Item = (&'a str, &'a [u8])>) -> 
         ("deb", deb(&plain)?),
         ("links.tar", links(first)?),
         ("sparse.tar", sparse(first)?),
-        ("long-names.tar", tar(&[("d/".repeat(80) + "k.o", first.to_vec())])?),
+        (
+            "long-names.tar",
+            tar(&[("d/".repeat(80) + "k.o", first.to_vec())])?,
+        ),
         ("nested.zip", nested(&deflated, &data)?),
         ("too-deep.gz", too_deep(first)?),
         ("deflated.zip", deflated),
@@ -121,7 +127,11 @@ fn deb(data: &[u8]) -> io::Result<Vec<u8>> {
     let mut archive = b"!<arch>\n".to_vec();
     for (name, content) in members {
         let size = content.len();
-        write!(archive, "{name:<16}{0:<12}{0:<6}{0:<6}{1:<8}{size:<10}`\n", 0, 100_644)?;
+        write!(
+            archive,
+            "{name:<16}{0:<12}{0:<6}{0:<6}{1:<8}{size:<10}`\n",
+            0, 100_644
+        )?;
         archive.extend(content);
         if size % 2 == 1 {
             archive.push(b'\n');

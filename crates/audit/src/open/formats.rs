@@ -187,7 +187,11 @@ mod tests {
     /// A compressed file is judged by its prefix, and one that is stored must not be judged by more.
     #[test]
     fn what_stands_behind_the_prefix_changes_nothing() {
-        for (prefix, behind) in [(&b"text"[..], &b"\0"[..]), (b"#!x\n", b"\nPK\x03\x04"), (b"\0", b"x")] {
+        for (prefix, behind) in [
+            (&b"text"[..], &b"\0"[..]),
+            (b"#!x\n", b"\nPK\x03\x04"),
+            (b"\0", b"x"),
+        ] {
             let mut file = prefix.to_vec();
             file.resize(PREFIX_BYTES, b' ');
             let kind = recognise(&file);
