@@ -211,10 +211,13 @@ impl File<'_> {
         assert_eq!(inspection.sass.total(), per_kernel, "counted in the image");
         let code_bytes: u64 = inspection.kernels.iter().map(|kernel| kernel.code_bytes).sum();
         assert!(code_bytes <= 2 * inspection.size, "{code_bytes:#x} bytes of code");
+        let ptx = inspection.ptx.iter();
         let names: u64 = inspection
             .kernels
             .iter()
-            .map(|kernel| kernel.name.len() as u64)
+            .map(|kernel| &kernel.name)
+            .chain(ptx.flat_map(|ptx| ptx.entries.iter().chain(&ptx.target_options)))
+            .map(|name| name.len() as u64)
             .sum();
         assert!(names <= limits.max_name_bytes, "{names:#x} bytes of names");
         // Counting less gives the same, as far as it goes.

@@ -6,7 +6,9 @@
 mod alone;
 mod invariants;
 mod model;
+mod repair;
 pub mod seeds;
+mod wheel;
 
 use blockgate_fatbin::{Artifact, Compression, FileFormat, Limits, read};
 
@@ -22,7 +24,7 @@ pub struct Target {
 }
 
 /// Every target.
-pub const TARGETS: [Target; 6] = [
+pub const TARGETS: [Target; 7] = [
     Target {
         name: "region",
         run: region,
@@ -42,6 +44,10 @@ pub const TARGETS: [Target; 6] = [
     Target {
         name: "archive",
         run: archive,
+    },
+    Target {
+        name: "wheel",
+        run: wheel,
     },
     Target {
         name: "roundtrip",
@@ -103,6 +109,11 @@ pub fn archive(data: &[u8]) {
     if let Some(artifact) = invariants::check(data, &limits()) {
         check_members(&artifact);
     }
+}
+
+/// Audits `data` as a package with files in it, or whatever else it is.
+pub fn wheel(data: &[u8]) {
+    wheel::check(data);
 }
 
 /// Writes a file that `data` describes, and reads it: what is found must be what was written.

@@ -1,8 +1,12 @@
 //! Inputs to start from, cut out of files that the readers are tested with.
 
+mod packages;
+
 use std::collections::BTreeSet;
 
 use blockgate_fatbin::{FileFormat, ImageKind, Limits, read};
+
+pub use packages::of_packages;
 
 /// An input for a target.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]

@@ -31,7 +31,22 @@ fn files(folder: &Path, found: &mut Vec<PathBuf>) -> std::io::Result<()> {
     Ok(())
 }
 
-/// A trial for each file, with all that the targets take out of it; the files are not opened to list them.
+/// Packages around some of these files.
+fn packages(paths: &[PathBuf]) -> Result<Vec<Seed>, Failed> {
+    let inputs = contents(paths)?;
+    Ok(seeds::of_packages(inputs.iter().map(named))?)
+}
+
+fn contents(paths: &[PathBuf]) -> std::io::Result<Vec<(String, Vec<u8>)>> {
+    let content = |path: &PathBuf| Ok((path.display().to_string(), std::fs::read(path)?));
+    paths.iter().map(content).collect()
+}
+
+fn named((name, bytes): &(String, Vec<u8>)) -> (&str, &[u8]) {
+    (name, bytes)
+}
+
+/// A trial for each file, with all that the targets take out of it, for each package and for each description.
 fn trials() -> Result<Vec<Trial>, Failed> {
     let mut paths = Vec::new();
     files(&fixtures(), &mut paths)?;
@@ -44,6 +59,11 @@ fn trials() -> Result<Vec<Trial>, Failed> {
         trials.push(Trial::test(format!("file/{name}"), move || {
             let bytes = std::fs::read(&path)?;
             check(seeds::of_files([(name.as_str(), bytes.as_slice())]))
+        }));
+    }
+    for seed in packages(&paths)? {
+        trials.push(Trial::test(format!("package/{}", seed.name), move || {
+            check([seed])
         }));
     }
     for seed in seeds::descriptions() {
@@ -67,15 +87,9 @@ fn check(seeds: impl IntoIterator<Item = Seed>) -> Result<(), Failed> {
 
 /// A target without seeds would pass for one that was run.
 fn every_target_has_seeds(paths: &[PathBuf]) -> Result<(), Failed> {
-    let mut inputs = Vec::new();
-    for path in paths {
-        inputs.push((path.display().to_string(), std::fs::read(path)?));
-    }
-    let mut all = seeds::of_files(
-        inputs
-            .iter()
-            .map(|(name, bytes)| (name.as_str(), bytes.as_slice())),
-    );
+    let inputs = contents(paths)?;
+    let mut all = seeds::of_files(inputs.iter().map(named));
+    all.extend(packages(paths)?);
     all.extend(seeds::descriptions());
     for target in TARGETS {
         let count = all.iter().filter(|seed| seed.target == target.name).count();

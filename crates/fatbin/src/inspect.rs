@@ -185,7 +185,7 @@ impl Image<'_> {
             ImageKind::Ptx => {
                 let content = self.decode_with(limits, scratch)?;
                 visit(Content::Ptx(content));
-                self.inspect_ptx(&self.view_of(content))
+                self.inspect_ptx(&self.view_of(content), limits)
             }
             ImageKind::LtoIr | ImageKind::Unknown(_) => {
                 let declared = self.declared.ok_or_else(|| {
@@ -225,8 +225,8 @@ impl Image<'_> {
         }
     }
 
-    fn inspect_ptx(&self, view: &View<'_>) -> Result<Inspection, Error> {
-        let (facts, mut defects) = PtxFacts::read(view)?;
+    fn inspect_ptx(&self, view: &View<'_>, limits: &Limits) -> Result<Inspection, Error> {
+        let (facts, mut defects) = PtxFacts::read(view, limits)?;
         if let Some(declared) = self.declared.filter(|declared| *declared != facts.arch) {
             let rule = disagreement(declared, facts.arch);
             let expected = format!("`.target {declared}`, as the entry header says");
@@ -445,16 +445,16 @@ fn add_resources<'a>(
     symbols: &[Symbol<'a>],
     entries: &HashSet<&str>,
 ) {
-    let found = cubin.resources(inspection.arch, symbols, entries);
+    let mut found = cubin.resources(inspection.arch, symbols, entries);
     let counted = inspection.instructions.is_some() && inspection.mnemonics_known;
     for kernel in &mut inspection.kernels {
-        let Some(resources) = found.by_name.get(kernel.name.as_str()) else {
+        let Some(resources) = found.by_name.remove(kernel.name.as_str()) else {
             continue;
         };
         kernel.resources = Some(Resources {
             local_loads: counted.then(|| kernel.sass.get("LDL")),
             local_stores: counted.then(|| kernel.sass.get("STL")),
-            ..resources.clone()
+            ..resources
         });
     }
     inspection.module = Some(found.module);

@@ -13,8 +13,9 @@
 pub struct Limits {
     /// The largest decoded image, in bytes. Default: 1 GiB; the largest of MLX 0.32 has 39 MiB.
     pub max_image_bytes: u64,
-    /// The names of all code sections of one cubin together, in bytes. They are copied, and many sections may share one
-    /// long name. Default: 32 MiB; an image of MLX 0.32 has up to 454 KiB.
+    /// The names of all code sections of one cubin together, in bytes; those of all kernels and target options of one PTX
+    /// text, with what it takes to list each. They are copied, and many sections may share one long name. Default: 32 MiB;
+    /// an image of MLX 0.32 has up to 454 KiB.
     pub max_name_bytes: u64,
     /// The largest decoded size, as a multiple of the stored size. Default: 1000; images of real libraries
     /// stay below 60. Payloads of less than 64 KiB decoded are allowed whatever the ratio.

@@ -4,6 +4,7 @@ use blockgate_arch::{Arch, SpelledArch, Spelling};
 use memchr::{memchr2, memmem};
 
 use crate::error::{Defect, Error};
+use crate::limits::Limits;
 use crate::names::clipped;
 use crate::view::{View, first_bytes};
 use blockgate_findings::Severity::Warning;
@@ -45,12 +46,14 @@ impl PtxFacts {
     /// Reads the facts, and reports directives that stand more than once: an assembler refuses such a text.
     ///
     /// # Errors
-    /// When the text has no `.version` or no `.target`, or they are not what PTX allows there.
-    pub(crate) fn read(view: &View<'_>) -> Result<(Self, Vec<Defect>), Error> {
-        let found = Directives::find(view.bytes());
+    /// When the text has no `.version` or no `.target`, or they are not what PTX allows there, or when the names of its
+    /// kernels and options ask for more memory than `limits` allow.
+    pub(crate) fn read(view: &View<'_>, limits: &Limits) -> Result<(Self, Vec<Defect>), Error> {
+        let mut names = Budget::new(limits);
+        let found = Directives::find(view.bytes(), names.most());
         let mut defects = Vec::new();
         for (directive, places) in [(VERSION, &found.versions), (TARGET, &found.targets)] {
-            for &again in places.iter().skip(1).take(1) {
+            for &again in places.get(1..).unwrap_or_default() {
                 let (expected, found) = (format!("one `{directive}`"), format!("another `{directive}`"));
                 defects.push(view.defect(again as u64, "ptx-repeated-directive", Warning, expected, found));
             }
@@ -62,13 +65,13 @@ impl PtxFacts {
             })
         };
         let version = read_version(view, first(VERSION, &found.versions)?)?;
-        let target = read_target(view, first(TARGET, &found.targets)?)?;
-        let entries = found
-            .entries
-            .iter()
-            .filter_map(|&at| arguments(view.bytes(), at, ENTRY).next())
-            .map(|token| token.to_string())
-            .collect();
+        let target = read_target(view, first(TARGET, &found.targets)?, &mut names)?;
+        let mut entries = Vec::new();
+        for at in found.entries {
+            if let Some(token) = arguments(view.bytes(), at, ENTRY).next() {
+                entries.push(names.copy(view, at, &token)?);
+            }
+        }
         let facts = Self {
             target: target.name,
             arch: target.arch,
@@ -86,6 +89,54 @@ const TARGET: &str = ".target";
 const ENTRY: &str = ".entry";
 const ADDRESS_SIZE: &[u8] = b".address_size";
 
+/// What the copied names may still take. Each is charged with what it costs to list it too, or a text of empty kernels
+/// would ask for many times its own size.
+struct Budget {
+    left_bytes: u64,
+    limit_bytes: u64,
+    count: u64,
+}
+
+impl Budget {
+    fn new(limits: &Limits) -> Self {
+        Self {
+            left_bytes: limits.max_name_bytes,
+            limit_bytes: limits.max_name_bytes,
+            count: 0,
+        }
+    }
+
+    /// As many names are too many, however short they are.
+    fn most(&self) -> usize {
+        let most = self.limit_bytes / size_of::<String>() as u64 + 1;
+        usize::try_from(most).unwrap_or(usize::MAX)
+    }
+
+    /// `token` as text, of the directive at `at`.
+    fn copy(&mut self, view: &View<'_>, at: usize, token: &Token<'_>) -> Result<String, Error> {
+        self.count += 1;
+        let left = self.left_bytes;
+        let left_for = |name_bytes: usize| left.checked_sub((name_bytes + size_of::<String>()) as u64);
+        // Bytes that are no UTF-8 become longer when they are replaced, so the room is known only then.
+        let name = left_for(token.text.len()).map(|_| token.to_string());
+        match name.and_then(|name| Some((left_for(name.len())?, name))) {
+            Some((left, name)) => {
+                self.left_bytes = left;
+                Ok(name)
+            }
+            None => {
+                let expected = format!(
+                    "names of at most {:#x} bytes together, with {} for each",
+                    self.limit_bytes,
+                    size_of::<String>()
+                );
+                let found = format!("more, in the first {} of them", self.count);
+                Err(view.error(at as u64, expected, found))
+            }
+        }
+    }
+}
+
 /// The tokens that follow the directive at `at`.
 fn arguments<'a>(bytes: &'a [u8], at: usize, directive: &str) -> Tokens<'a> {
     Tokens {
@@ -96,7 +147,7 @@ fn arguments<'a>(bytes: &'a [u8], at: usize, directive: &str) -> Tokens<'a> {
 
 fn read_version(view: &View<'_>, at: usize) -> Result<(u16, u16), Error> {
     let token = arguments(view.bytes(), at, VERSION).next();
-    let text = token.map(|token| token.to_string()).unwrap_or_default();
+    let text = token.map(|token| token.short()).unwrap_or_default();
     let parsed = text
         .split_once('.')
         .and_then(|(major, minor)| Some((major.parse().ok()?, minor.parse().ok()?)));
@@ -114,9 +165,9 @@ struct Target {
     address_size_bits: Option<u16>,
 }
 
-fn read_target(view: &View<'_>, at: usize) -> Result<Target, Error> {
+fn read_target(view: &View<'_>, at: usize, names: &mut Budget) -> Result<Target, Error> {
     let mut tokens = arguments(view.bytes(), at, TARGET);
-    let name = tokens.next().map(|token| token.to_string()).unwrap_or_default();
+    let name = tokens.next().map(|token| token.short()).unwrap_or_default();
     let arch = arch_of_name(&name).ok_or_else(|| {
         let expected = "an architecture such as sm_90a after `.target`";
         view.error(at as u64, expected, format!("`{}`", clipped(&name)))
@@ -124,12 +175,14 @@ fn read_target(view: &View<'_>, at: usize) -> Result<Target, Error> {
     let mut options = Vec::new();
     let mut next = tokens.next();
     while next.as_ref().is_some_and(|token| token.text == b",") {
-        options.extend(tokens.next().map(|token| token.to_string()));
+        if let Some(token) = tokens.next() {
+            options.push(names.copy(view, at, &token)?);
+        }
         next = tokens.next();
     }
     let address_size_bits = next
         .filter(|token| token.text == ADDRESS_SIZE)
-        .and_then(|_| tokens.next()?.to_string().parse().ok());
+        .and_then(|_| tokens.next()?.short().parse().ok());
     Ok(Target {
         arch,
         name,
@@ -138,7 +191,7 @@ fn read_target(view: &View<'_>, at: usize) -> Result<Target, Error> {
     })
 }
 
-/// Where the directives stand that are of interest.
+/// Where the directives stand that are of interest: of those that belong there once, the first and the second.
 #[derive(Default)]
 struct Directives {
     versions: Vec<usize>,
@@ -149,7 +202,7 @@ struct Directives {
 impl Directives {
     /// Looks for directives between comments and strings. Those are rare, and so are the directives, which makes
     /// this many times faster than splitting all of the text into tokens.
-    fn find(bytes: &[u8]) -> Self {
+    fn find(bytes: &[u8], most_entries: usize) -> Self {
         let mut found = Self::default();
         let finders = [VERSION, TARGET, ENTRY].map(memmem::Finder::new);
         let mut tokens = Tokens { bytes, at: 0 };
@@ -158,10 +211,15 @@ impl Directives {
             let rest = bytes.get(start..).unwrap_or_default();
             let end = start + memchr2(b'/', b'"', rest).unwrap_or(rest.len());
             let plain = bytes.get(start..end).unwrap_or_default();
-            let places = [&mut found.versions, &mut found.targets, &mut found.entries];
-            for (finder, places) in finders.iter().zip(places) {
+            let places = [
+                (&mut found.versions, 2),
+                (&mut found.targets, 2),
+                (&mut found.entries, most_entries),
+            ];
+            for (finder, (places, most)) in finders.iter().zip(places) {
                 let hits = finder.find_iter(plain).map(|hit| start + hit);
-                places.extend(hits.filter(|&at| is_whole_word(bytes, at, finder.needle().len())));
+                let whole = hits.filter(|&at| is_whole_word(bytes, at, finder.needle().len()));
+                places.extend(whole.take(most - places.len()));
             }
             tokens.at = end;
             if !tokens.skip_comment_or_string() {
@@ -181,6 +239,15 @@ fn is_whole_word(bytes: &[u8], at: usize, len: usize) -> bool {
 
 struct Token<'a> {
     text: &'a [u8],
+}
+
+impl Token<'_> {
+    /// The start of the token: enough for a version or the name of an architecture, and for a message about another.
+    fn short(&self) -> String {
+        const MAX_BYTES: usize = 512;
+        let start = self.text.get(..MAX_BYTES).unwrap_or(self.text);
+        String::from_utf8_lossy(start).into_owned()
+    }
 }
 
 impl std::fmt::Display for Token<'_> {
@@ -256,11 +323,12 @@ fn is_word(byte: u8) -> bool {
 #[cfg(test)]
 mod tests {
     use super::{PtxFacts, looks_like_ptx};
+    use crate::limits::Limits;
     use crate::view::View;
 
     fn facts(text: &str) -> Result<PtxFacts, String> {
         let view = View::new(text.as_bytes(), None, 0);
-        PtxFacts::read(&view)
+        PtxFacts::read(&view, &Limits::default())
             .map(|(facts, _)| facts)
             .map_err(|error| error.to_string())
     }
@@ -306,6 +374,47 @@ mod tests {
         assert_eq!(facts.target_options, ["debug", "texmode_independent"]);
         assert_eq!(facts.address_size_bits, Some(64));
         assert_eq!(facts.entries, ["_Z1kv", "b"]);
+    }
+
+    /// Limit in bytes, text, and the place and count of the name that is too much.
+    #[test]
+    fn copied_names_are_capped() {
+        let listed = size_of::<String>() as u64;
+        let two = ".version 9.0 .target sm_90 .entry abcd() .entry efgh()";
+        let empty = ".version 9.0 .target sm_90 .entry;.entry;.entry;";
+        let options = ".version 9.0 .target sm_90, debug, debug";
+        let replaced = b".version 9.0 .target sm_90 .entry \xff\xff";
+        let rows: [(&[u8], u64, Option<(u64, u64)>); 10] = [
+            (two.as_bytes(), 2 * (listed + 4), None),
+            (two.as_bytes(), 2 * (listed + 4) - 1, Some((41, 2))),
+            (two.as_bytes(), listed + 3, Some((27, 1))),
+            (two.as_bytes(), 0, Some((27, 1))),
+            (empty.as_bytes(), 3 * (listed + 1), None),
+            (empty.as_bytes(), 3 * (listed + 1) - 1, Some((41, 3))),
+            (options.as_bytes(), 2 * (listed + 5), None),
+            (options.as_bytes(), 2 * (listed + 5) - 1, Some((13, 2))),
+            (replaced, listed + 6, None),
+            (replaced, listed + 5, Some((27, 1))),
+        ];
+        for (text, max_name_bytes, refused) in rows {
+            let limits = Limits {
+                max_name_bytes,
+                ..Limits::default()
+            };
+            let read = PtxFacts::read(&View::new(text, None, 0), &limits);
+            let expected = refused.map(|(at, count)| {
+                format!(
+                    "at {at:#x}: expected names of at most {max_name_bytes:#x} bytes together, with {listed} for each, \
+                     found more, in the first {count} of them"
+                )
+            });
+            let shown = String::from_utf8_lossy(text);
+            assert_eq!(
+                read.err().map(|error| error.to_string()),
+                expected,
+                "{shown}, {max_name_bytes}"
+            );
+        }
     }
 
     #[test]

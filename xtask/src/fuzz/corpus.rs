@@ -24,12 +24,14 @@ pub(super) fn fill(context: &Context, targets: &[Target]) -> anyhow::Result<()> 
         let bytes = std::fs::read(&path).with_context(|| format!("{} cannot be read", path.display()))?;
         inputs.push((name, bytes));
     }
-    let cut = seeds::of_files(
+    let inputs = || {
         inputs
             .iter()
-            .map(|(name, bytes)| (name.as_str(), bytes.as_slice())),
-    );
-    for seed in cut.into_iter().chain(seeds::descriptions()) {
+            .map(|(name, bytes)| (name.as_str(), bytes.as_slice()))
+    };
+    let packages = seeds::of_packages(inputs()).context("the packages to start from cannot be made")?;
+    let all = seeds::of_files(inputs()).into_iter().chain(packages);
+    for seed in all.chain(seeds::descriptions()) {
         if !targets.iter().any(|target| target.name == seed.target) {
             continue;
         }

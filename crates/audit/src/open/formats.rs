@@ -84,8 +84,10 @@ const MAGICS: &[(&[u8], Kind)] = &[
     ),
 ];
 
-/// What a file is that starts with `prefix`, of which [`PREFIX_BYTES`] are enough.
+/// What a file is that starts with `prefix`. No more than [`PREFIX_BYTES`] are looked at: more of them are at hand where a
+/// file is stored as it is than where it is decompressed, and it must be the same file.
 pub(crate) fn recognise(prefix: &[u8]) -> Kind {
+    let prefix = prefix.get(..PREFIX_BYTES).unwrap_or(prefix);
     let by_magic = MAGICS
         .iter()
         .find(|(magic, _)| prefix.starts_with(magic))
@@ -155,7 +157,7 @@ fn is_text(prefix: &[u8]) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::{Format, Kind, recognise};
+    use super::{Format, Kind, PREFIX_BYTES, recognise};
     use crate::open::stream::Coding;
 
     #[test]
@@ -179,6 +181,22 @@ mod tests {
         ];
         for (prefix, kind) in rows {
             assert_eq!(recognise(prefix), *kind, "{}", prefix.escape_ascii());
+        }
+    }
+
+    /// A compressed file is judged by its prefix, and one that is stored must not be judged by more.
+    #[test]
+    fn what_stands_behind_the_prefix_changes_nothing() {
+        for (prefix, behind) in [
+            (&b"text"[..], &b"\0"[..]),
+            (b"#!x\n", b"\nPK\x03\x04"),
+            (b"\0", b"x"),
+        ] {
+            let mut file = prefix.to_vec();
+            file.resize(PREFIX_BYTES, b' ');
+            let kind = recognise(&file);
+            file.extend(behind);
+            assert_eq!(recognise(&file), kind, "{}", prefix.escape_ascii());
         }
     }
 }

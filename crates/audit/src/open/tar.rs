@@ -17,6 +17,10 @@ use super::{Arrived, Level, Note, NoteKind, PackageLimits, Walker, is_worth_read
 /// What a tar file may spend on the headers of one entry, long names and attributes included, in bytes.
 const MAX_HEADER_BYTES: u64 = 1 << 20;
 
+/// Headers, and zeros in place of one behind the last entry, take a block each, in bytes. What an entry has in its last block
+/// is padded.
+const BLOCK_BYTES: u64 = 512;
+
 /// Entries of one wave. They are handed on in any case after so many.
 const WAVE_ENTRIES: usize = 256;
 
@@ -184,8 +188,13 @@ impl<'a> Tar<'_, 'a> {
         loop {
             self.allowance.set(MAX_HEADER_BYTES);
             let entry = entries.next();
-            self.allowance.set(u64::MAX);
+            let read_bytes = MAX_HEADER_BYTES.saturating_sub(self.allowance.replace(u64::MAX));
             let result = match entry {
+                // A file that was cut behind an entry, or in the padding there, ends like this too.
+                None if read_bytes < BLOCK_BYTES => Err(Refusal::unreadable(
+                    "the block of zeros that ends a tar file",
+                    "the end of the file",
+                )),
                 None => break,
                 Some(Err(error)) => Err(explain(&error)),
                 Some(Ok(entry)) => self.entry(entry, explain, &mut wave),

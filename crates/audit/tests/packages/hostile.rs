@@ -337,6 +337,35 @@ fn tars_that_lie() {
     );
 }
 
+/// What was cut off behind an entry would be missing without a trace but for the zeros that end a tar file.
+#[test]
+fn tars_that_are_cut_between_entries() {
+    let whole = tar(&[("a.cubin", cubin()), ("b.cubin", cubin())]);
+    let (content_end, entry_end) = (0x200 + 0x1398, 0x1600);
+    for (cut, members) in [
+        (content_end, 1),
+        (content_end + 1, 1),
+        (entry_end, 1),
+        (2 * entry_end, 2),
+    ] {
+        for bytes in [whole[..cut].to_vec(), zstd(&whole[..cut])] {
+            let report = audited(&bytes);
+            assert_eq!(report.status(false), ExitStatus::Unreadable, "{cut:#x}");
+            assert!(!report.files[0].read_in_full, "{cut:#x}");
+            assert_eq!(report.files[0].members.len(), members, "{cut:#x}");
+        }
+    }
+    refused(
+        &whole[..entry_end],
+        &expect![[r#"
+        x: error[unreadable]: expected the block of zeros that ends a tar file, found the end of the file
+    "#]],
+    );
+    // One block of the two does.
+    let report = audited(&whole[..2 * entry_end + 0x200]);
+    assert_eq!(report.status(false), ExitStatus::Clean);
+}
+
 #[test]
 fn streams_that_end_early_or_ask_for_memory() {
     for packed in [gzip(&cubin()), bzip2(&cubin()), xz(&cubin()), zstd(&cubin())] {

@@ -75,7 +75,7 @@ pub struct ModuleResources {
     pub constants: Vec<ConstantBank>,
 }
 
-/// The resources of the code sections of one cubin, by name.
+/// The resources of the code sections of one cubin, by names that each only one of them has.
 pub(crate) struct AllResources<'a> {
     pub(crate) by_name: HashMap<&'a str, Resources>,
     pub(crate) module: ModuleResources,
@@ -95,6 +95,8 @@ const RESERVED_SHARED_SINCE_MAJOR: u16 = 9;
 /// What was found about one code section.
 #[derive(Default)]
 struct Draft<'a> {
+    /// How many code sections have this name.
+    sections: u32,
     code: &'a [u8],
     /// Barriers by the flags of the code section, which is where assemblers up to CUDA 12.9 put them below sm_100.
     flag_barriers: u32,
@@ -119,6 +121,7 @@ impl<'a> Cubin<'a> {
         let mut damage = None;
         for section in self.elf.sections().iter().filter(|section| is_code(section)) {
             let draft = drafts.entry(code_name(section)).or_default();
+            draft.sections += 1;
             draft.flag_barriers = barriers_of_flags(section.header.sh_flags.get(LE).0);
             // Code that cannot be read is an error of whoever counts its instructions.
             draft.code = self.elf.data(section).map_or(&[][..], |code| code.bytes());
@@ -158,6 +161,8 @@ impl<'a> Cubin<'a> {
         module.constants.sort_unstable();
         let by_name = drafts
             .into_iter()
+            // What is said of a name that two have is of neither.
+            .filter(|(_, draft)| draft.sections == 1)
             .map(|(name, draft)| {
                 let function = functions.get(name.as_bytes()).copied().unwrap_or_default();
                 let reserved_bytes = self.reserved_shared_bytes(arch);

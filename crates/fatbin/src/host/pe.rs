@@ -73,9 +73,10 @@ pub(super) fn read<'a>(view: &View<'a>) -> Result<HostFile<'a>, Error> {
         sections,
         references: Box::new(move || {
             let directories_at = optional_at + directories;
+            let addresses = Addresses::of(&headers);
             IMPORTS
                 .iter()
-                .find_map(|table| table.run_time_compiler(&view, directories_at, &headers))
+                .find_map(|table| table.run_time_compiler(&view, directories_at, &addresses))
         }),
     })
 }
@@ -108,7 +109,7 @@ impl ImportTable {
         &self,
         view: &View<'_>,
         directories_at: u64,
-        headers: &[SectionHeader<'_>],
+        addresses: &Addresses,
     ) -> Option<Evidence> {
         /// Size of a row of the optional header's tables: address and size.
         const DIRECTORY_BYTES: u64 = 8;
@@ -118,12 +119,12 @@ impl ImportTable {
             return None;
         }
         let address = view.u32(directories_at + self.index * DIRECTORY_BYTES)?;
-        let mut at = file_offset(address, headers)?;
+        let mut at = addresses.file_offset(address)?;
         let mut names = Names::new(view.bytes());
         loop {
             let row = view.get(at, self.row_bytes)?;
             let name = row.u32(self.name_at).filter(|&name| name != 0)?;
-            let name_at = usize::try_from(file_offset(name, headers)?).ok()?;
+            let name_at = usize::try_from(addresses.file_offset(name)?).ok()?;
             let name = names.get(name_at, [0, 0])?;
             if run_time::is_library(name) {
                 return Some(Evidence::reference(row.place(0), "the shared library", name));
@@ -133,10 +134,28 @@ impl ImportTable {
     }
 }
 
-/// Where in the file the byte at `address` of the loaded image is.
-fn file_offset(address: u32, headers: &[SectionHeader<'_>]) -> Option<u64> {
-    headers.iter().find_map(|header| {
-        let within = address.checked_sub(header.address)?;
-        (within < header.raw_bytes).then(|| u64::from(header.raw_at) + u64::from(within))
-    })
+/// Where the sections are in memory and in the file, in the order of their addresses: a file may have tens of thousands of
+/// sections and millions of addresses to look up.
+struct Addresses {
+    /// Address, size in the file and offset there, in bytes.
+    sections: Vec<(u32, u32, u32)>,
+}
+
+impl Addresses {
+    fn of(headers: &[SectionHeader<'_>]) -> Self {
+        let mut sections: Vec<(u32, u32, u32)> = headers
+            .iter()
+            .map(|header| (header.address, header.raw_bytes, header.raw_at))
+            .collect();
+        sections.sort_unstable();
+        Self { sections }
+    }
+
+    /// Where in the file the byte at `address` of the loaded image is. Sections share no addresses.
+    fn file_offset(&self, address: u32) -> Option<u64> {
+        let after = self.sections.partition_point(|&(start, ..)| start <= address);
+        let &(start, raw_bytes, raw_at) = self.sections.get(after.checked_sub(1)?)?;
+        let within = address - start;
+        (within < raw_bytes).then(|| u64::from(raw_at) + u64::from(within))
+    }
 }

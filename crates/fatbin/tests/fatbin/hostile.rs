@@ -5,7 +5,7 @@ use blockgate_fatbin::write::{
     Archive, Concat, Cubin, Entry, HostKind, HostObject, Kernel, MemberNames, Ptx, Region, WriteError,
     instruction,
 };
-use blockgate_fatbin::{Compression, DeviceCode, InspectOptions, Limits, read};
+use blockgate_fatbin::{Compression, DeviceCode, InspectOptions, Limits, SassDetail, read};
 use libtest_mimic::{Failed, Trial};
 
 pub(crate) fn trials() -> Vec<Trial> {
@@ -14,6 +14,7 @@ pub(crate) fn trials() -> Vec<Trial> {
             refused(&overlapping_sections(), "sections that do not overlap")
         }),
         Trial::test("hostile/one-name-for-all-sections", names_are_capped),
+        Trial::test("hostile/many-kernels-of-one-name", resources_are_of_one_kernel),
         Trial::test("hostile/overlapping-coff-sections", || {
             refused(&coff_object(&[0; 1000], 1000), "sections that do not overlap")
         }),
@@ -293,12 +294,18 @@ fn archives_three_deep() -> Result<(), Failed> {
     Ok(())
 }
 
-/// A cubin whose 8 empty code sections share one name of a MiB.
-fn one_name_for_all() -> Vec<u8> {
-    const SECTIONS: u16 = 10;
-    const NAME_BYTES: usize = 1 << 20;
+/// A cubin of empty sections: for each of `kinds` its name, type and flags, and how many there are.
+fn cubin_of(kinds: &[(&str, u32, u64, u16)]) -> Vec<u8> {
     const NAMES_AT: u64 = 64;
-    const TABLE_AT: u64 = NAMES_AT + NAME_BYTES as u64 + 8;
+    const STRINGS: u32 = 3;
+    let mut names = vec![0];
+    let mut headers = Vec::new();
+    for &(name, kind, flags, count) in kinds {
+        let name_at = names.len() as u32;
+        names.extend(name.bytes().chain([0]));
+        headers.extend(std::iter::repeat_n((name_at, kind, flags), count.into()));
+    }
+    names.resize(names.len().next_multiple_of(8), 0);
     let section = |name: u32, kind: u32, flags: u64, size: u64| {
         let head = name.to_le_bytes().into_iter().chain(kind.to_le_bytes());
         let rest = [flags, 0, NAMES_AT, size, 0, 0, 0];
@@ -309,18 +316,50 @@ fn one_name_for_all() -> Vec<u8> {
     let mut file = vec![0x7f, b'E', b'L', b'F', 2, 1, 1, 0x41, 8, 0, 0, 0, 0, 0, 0, 0];
     file.extend([2, 0, 190, 0, 1, 0, 0, 0]);
     file.extend([0; 16]);
-    file.extend(TABLE_AT.to_le_bytes());
+    file.extend((NAMES_AT + names.len() as u64).to_le_bytes());
     file.extend([2, 121, 0, 6, 64, 0, 0, 0, 0, 0, 64, 0]);
-    file.extend(SECTIONS.to_le_bytes());
-    file.extend([1, 0, 0]);
-    file.resize(file.len() + NAME_BYTES, b'x');
-    file.extend([0; 7]);
+    file.extend((headers.len() as u16 + 2).to_le_bytes());
+    file.extend([1, 0]);
+    file.extend(&names);
     file.extend(section(0, 0, 0, 0));
-    file.extend(section(0, 3, 0, NAME_BYTES as u64 + 8));
-    for _ in 2..SECTIONS {
-        file.extend(section(1, 1, 6, 0));
+    file.extend(section(0, STRINGS, 0, names.len() as u64));
+    for (name, kind, flags) in headers {
+        file.extend(section(name, kind, flags, 0));
     }
     file
+}
+
+/// Code, in the words of a section header: its type and flags.
+const CODE: (u32, u64) = (1, 6);
+
+/// A cubin whose 8 empty code sections share one name of a MiB.
+fn one_name_for_all() -> Vec<u8> {
+    let name = "x".repeat(1 << 20);
+    cubin_of(&[(&name, CODE.0, CODE.1, 8)])
+}
+
+/// What is said of a name would be copied for each kernel that has it: thousands of banks for thousands of kernels.
+fn resources_are_of_one_kernel() -> Result<(), Failed> {
+    let bytes = cubin_of(&[
+        (".text.k", CODE.0, CODE.1, 2000),
+        (".text.sole", CODE.0, CODE.1, 1),
+        (".nv.constant3.k", CODE.0, 0, 2000),
+        (".nv.constant3.sole", CODE.0, 0, 1),
+    ]);
+    let limits = Limits::default();
+    let artifact = read(&bytes, &limits)?;
+    let options = InspectOptions {
+        sass: SassDetail::Kernels,
+    };
+    let image = artifact.images.first().ok_or("no image")?;
+    let kernels = image.inspect(&limits, &options)?.kernels;
+    assert_eq!(kernels.len(), 2001);
+    let known: Vec<(&str, usize)> = kernels
+        .iter()
+        .filter_map(|kernel| Some((kernel.name.as_str(), kernel.resources.as_ref()?.constants.len())))
+        .collect();
+    assert_eq!(known, [("sole", 1)]);
+    Ok(())
 }
 
 /// Names are copied for each section, so a small compressed image could ask for a lot of memory.
