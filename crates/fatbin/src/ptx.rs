@@ -376,7 +376,9 @@ mod tests {
         assert_eq!(facts.entries, ["_Z1kv", "b"]);
     }
 
-    /// Limit in bytes, text, and the place and count of the name that is too much.
+    /// Text, limit in bytes, and the place and count of the name that is too much.
+    type Row<'t> = (&'t [u8], u64, Option<(u64, u64)>);
+
     #[test]
     fn copied_names_are_capped() {
         let listed = size_of::<String>() as u64;
@@ -384,7 +386,7 @@ mod tests {
         let empty = ".version 9.0 .target sm_90 .entry;.entry;.entry;";
         let options = ".version 9.0 .target sm_90, debug, debug";
         let replaced = b".version 9.0 .target sm_90 .entry \xff\xff";
-        let rows: [(&[u8], u64, Option<(u64, u64)>); 10] = [
+        let rows: [Row<'_>; 10] = [
             (two.as_bytes(), 2 * (listed + 4), None),
             (two.as_bytes(), 2 * (listed + 4) - 1, Some((41, 2))),
             (two.as_bytes(), listed + 3, Some((27, 1))),

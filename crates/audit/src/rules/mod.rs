@@ -1,7 +1,7 @@
 //! The rules that an audit checks, one file each, and the table of everything that an audit can report.
 //!
 //! A rule looks at one library or artifact and reports hits; severity, waivers and what could not be checked are decided
-//! in one place for all of them (`apply`). A new rule is a file here, a page in docs/rules and a line in [`RULES`].
+//! in one place for all of them (`apply`). A new rule is a file here, a page in docs/rules and a line in `RULES`.
 
 mod apply;
 mod compression_driver_floor;
