@@ -127,9 +127,9 @@ fn deb(data: &[u8]) -> io::Result<Vec<u8>> {
     let mut archive = b"!<arch>\n".to_vec();
     for (name, content) in members {
         let size = content.len();
-        write!(
+        writeln!(
             archive,
-            "{name:<16}{0:<12}{0:<6}{0:<6}{1:<8}{size:<10}`\n",
+            "{name:<16}{0:<12}{0:<6}{0:<6}{1:<8}{size:<10}`",
             0, 100_644
         )?;
         archive.extend(content);
