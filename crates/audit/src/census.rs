@@ -76,8 +76,9 @@ impl Totals {
                 _ => add(&mut totals.other, arch, 1),
             }
             let bytes = row(&mut totals.bytes, arch);
-            bytes.stored += image.stored_bytes;
-            bytes.size += image.size_bytes.unwrap_or(0);
+            // Sizes of what is not unpacked are what a header claims.
+            bytes.stored = bytes.stored.saturating_add(image.stored_bytes);
+            bytes.size = bytes.size.saturating_add(image.size_bytes.unwrap_or(0));
         }
         totals.instructions.retain(|row| !uncountable.contains(&row.arch));
         totals.sass.retain(|(arch, _)| !uncountable.contains(arch));

@@ -12,6 +12,7 @@ mod markdown;
 mod resolve;
 mod rows;
 mod sarif;
+mod table;
 mod units;
 mod verdict;
 

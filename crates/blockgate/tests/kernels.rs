@@ -46,11 +46,11 @@ fn kernels_are_listed_by_size_with_what_they_take() {
         0,
         &expect![[r#"
             resources/k_130_121a.cubin: cubin, 42.9 KiB, device code: present, 1 image
-             arch     kind   images  kernels  instructions  E2M1    stored      size 
-             sm_121a  cubin       1        8           664     0  42.9 KiB  42.9 KiB 
-             mnemonic  sm_121a 
-             LDL            70 
-             STL            70 
+             arch     kind   images  kernels  instructions  E2M1    stored      size
+             sm_121a  cubin       1        8           664     0  42.9 KiB  42.9 KiB
+             mnemonic  sm_121a
+             LDL            70
+             STL            70
             sm_121a cubin, offset 0x0:
               ptxas 13.0.88 (cuda_13.0.r13.0/compiler.36424714_0) -v  -arch sm_121a
                   instr     size  regs  shared   local  spilled  const  kernel
@@ -79,8 +79,8 @@ fn spills_are_unknown_where_the_assembler_left_no_list() {
         0,
         &expect![[r#"
             resources/k_124_90.cubin: cubin, 23.1 KiB, device code: present, 1 image
-             arch   kind   images  kernels  instructions  E2M1    stored      size 
-             sm_90  cubin       1        8           664     0  23.1 KiB  23.1 KiB 
+             arch   kind   images  kernels  instructions  E2M1    stored      size
+             sm_90  cubin       1        8           664     0  23.1 KiB  23.1 KiB
             sm_90 cubin, offset 0x0:
               CUDA 12.4, without a note
                   instr     size  regs  shared   local  spilled  const  kernel
@@ -104,8 +104,8 @@ fn linked_functions_stand_beside_the_kernels_that_call_them() {
         0,
         &expect![[r#"
             resources/l_130_90.cubin: cubin, 10.8 KiB, device code: present, 1 image
-             arch   kind   images  kernels  instructions  E2M1    stored      size 
-             sm_90  cubin       1        1           304     0  10.8 KiB  10.8 KiB 
+             arch   kind   images  kernels  instructions  E2M1    stored      size
+             sm_90  cubin       1        1           304     0  10.8 KiB  10.8 KiB
             sm_90 cubin, offset 0x0:
               nvlink 13.0.88 (cuda_13.0.r13.0/compiler.36424714_0) -arch sm_90
               ptxas 13.0.88 (cuda_13.0.r13.0/compiler.36424714_0) -v  -arch sm_90 -c
@@ -134,14 +134,14 @@ fn ptx_is_listed_and_searched() {
         0,
         &expect![[r#"
             toolkits/p_def.o: elf-relocatable, 23.0 KiB, device code: present, 3 images
-             arch     kind   images  kernels  instructions  E2M1   stored     size 
-             sm_80    cubin       1        2            56     0  4.8 KiB  4.8 KiB 
-             sm_120a  cubin       1        2            56     0  8.5 KiB  8.5 KiB 
-             sm_120a  ptx         1        2             –     –    463 B  1.2 KiB 
+             arch     kind   images  kernels  instructions  E2M1   stored     size
+             sm_80    cubin       1        2            56     0  4.8 KiB  4.8 KiB
+             sm_120a  cubin       1        2            56     0  8.5 KiB  8.5 KiB
+             sm_120a  ptx         1        2             –     –    463 B  1.2 KiB
             zstd: 1 image, for a driver of CUDA 12.4 (550) or later
-             PTX text    sm_120a 
-             st\.global        2 
-             nowhere           0 
+             PTX text    sm_120a
+             st\.global        2
+             nowhere           0
             sm_80 cubin, offset 0x6b0:
               ptxas 13.0.88 (cuda_13.0.r13.0/compiler.36424714_0) -arch sm_80 -m 64
                   instr     size  regs  shared   local  spilled  const  kernel
@@ -158,14 +158,14 @@ fn ptx_is_listed_and_searched() {
                      24    384 B     8       0       0        0    904  void tk<float>(float*)
 
             toolkits/x_121a.fatbin: fatbin, 9.7 KiB, device code: present, 3 images
-             arch     kind   images  kernels  instructions  E2M1   stored     size 
-             sm_121a  cubin       1        2            56     0  8.5 KiB  8.5 KiB 
-             sm_121   ptx         1        2             –     –    462 B  1.2 KiB 
-             sm_121a  ptx         1        2             –     –    463 B  1.2 KiB 
+             arch     kind   images  kernels  instructions  E2M1   stored     size
+             sm_121a  cubin       1        2            56     0  8.5 KiB  8.5 KiB
+             sm_121   ptx         1        2             –     –    462 B  1.2 KiB
+             sm_121a  ptx         1        2             –     –    463 B  1.2 KiB
             zstd: 2 images, for a driver of CUDA 12.4 (550) or later
-             PTX text    sm_121  sm_121a 
-             st\.global       2        2 
-             nowhere          0        0 
+             PTX text    sm_121  sm_121a
+             st\.global       2        2
+             nowhere          0        0
             sm_121 ptx, offset 0x10:
               .version 9.0, .target sm_121, 64-bit addresses, 2 entries
                 kern

@@ -2,6 +2,7 @@
 
 use std::str::FromStr;
 
+use blockgate_arch::devices::find_device;
 use blockgate_arch::{Arch, Device, ToolkitVersion};
 use blockgate_expect::{Expectation, ExpectationError, Glob, SizeBound};
 use blockgate_findings::{Finding, Location, Severity, nearest};
@@ -126,7 +127,19 @@ impl ConfigReader<'_> {
         self.yaml
             .sequence(node, "a sequence of devices")
             .iter()
-            .filter_map(|item| self.placed::<Device>(item))
+            .filter_map(|item| {
+                let text = self.yaml.text_of(item)?;
+                match find_device(text) {
+                    Ok(named) => Some(Placed {
+                        value: named.device,
+                        place: self.yaml.place(&item.span),
+                    }),
+                    Err(error) => {
+                        self.yaml.report(rules::VALUE, &item.span, error.to_string());
+                        None
+                    }
+                }
+            })
             .collect()
     }
 

@@ -30,7 +30,7 @@ fn everything_that_can_be_said() {
         r#"
 audit:
   expect: ['cubins(sm_121a) >= 1', "size <= 1 GiB"]
-  require_devices: ["12.1", sm_90]
+  require_devices: [gb10, sm_90]
   driver_floor: "12.2"
   size_budget: "<= 200 MiB"
   rules: { no-forward-ptx: off, partial-coverage: error }
@@ -91,7 +91,7 @@ fn every_mistake_is_reported_with_its_place() {
 audit:
   expects: []
   expect: ['cubins(sm_121x) >= 1', "size <= 1", "size <= 1", 7]
-  require_devices: [gb10]
+  require_devices: [gb11]
   driver_floor: 12.2
   size_budget: "<= 200 MB or so"
   size_budget: "< 1"
@@ -117,7 +117,7 @@ audit:
             blockgate.yaml:4:20: error[config-expectation]: expected an architecture such as `sm_121a` or `sm_12*a`, found `sm_121x`
             blockgate.yaml:4:49: error[config-expectation]: `size <= 1` is expected already
             blockgate.yaml:4:62: error[config-value]: expected text, found a number; put it in quotes
-            blockgate.yaml:5:21: error[config-value]: `gb10` names no CUDA architecture: it has no number; expected the compute capability, such as `121` or `12.1`
+            blockgate.yaml:5:21: error[config-value]: `gb11` names no device; near names: GB10 (12.1)
             blockgate.yaml:6:17: error[config-value]: expected text, found a number; put it in quotes
             blockgate.yaml:7:27: error[config-value]: expected the end, found `or so`
             blockgate.yaml:8:3: error[config-duplicate-key]: `size_budget` is there already, in line 7

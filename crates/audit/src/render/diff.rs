@@ -13,6 +13,7 @@ use blockgate_findings::{Finding, Severity};
 use comfy_table::{CellAlignment, ContentArrangement, Table, presets};
 
 use super::demangle::demangled;
+use super::table::Lines;
 use super::units::{bytes, count, signed_bytes};
 use crate::diff::{
     ArchTotals, Before, Change, Code, Diff, Gate, GateOutcome, ImageDiff, KernelDiff, ModuleDiff, totals,
@@ -250,7 +251,7 @@ fn write_images(out: &mut dyn Write, diff: &Diff<'_>, options: DiffOptions) -> i
             signed_bytes(image.stored_change_bytes()),
         ]);
     }
-    writeln!(out, "images, largest change first:\n{table}")?;
+    writeln!(out, "images, largest change first:\n{}", Lines(&table))?;
     write_rest(out, changed.len() - shown)
 }
 
@@ -336,7 +337,8 @@ fn write_kernels(out: &mut dyn Write, diff: &Diff<'_>, options: DiffOptions) -> 
     }
     writeln!(
         out,
-        "kernels, largest change first (with its architecture, and in how many more):\n{table}"
+        "kernels, largest change first (with its architecture, and in how many more):\n{}",
+        Lines(&table)
     )?;
     write_rest(out, rows.len() - shown)
 }

@@ -9,6 +9,7 @@ use blockgate_findings::render::printable;
 use comfy_table::{CellAlignment, ContentArrangement, Table, presets};
 
 use super::human::MAX_WIDTH_COLUMNS;
+use super::table::Lines;
 use super::units::{bytes, count};
 use crate::report::{FileReport, ImageReport};
 
@@ -71,7 +72,7 @@ pub(super) fn write_files(out: &mut dyn Write, input: &FileReport) -> io::Result
     if let Some(column) = table.column_mut(1) {
         column.set_cell_alignment(CellAlignment::Right);
     }
-    writeln!(out, "{table}")?;
+    writeln!(out, "{}", Lines(&table))?;
     if rows.len() > MAX_ROWS {
         writeln!(out, " and {} more", count((rows.len() - MAX_ROWS) as u64))?;
     }

@@ -12,6 +12,7 @@ use super::files::write_files;
 use super::json::Mnemonics;
 use super::kernels::{write_kernels, write_ptx_text};
 use super::rows::census_rows;
+use super::table::Lines;
 use super::units::{bytes, count, number_of};
 use crate::census::Totals;
 use crate::evaluate::Outcome;
@@ -96,7 +97,7 @@ fn write_file(out: &mut dyn Write, file: &FileReport, options: &HumanOptions) ->
     )?;
     write_files(out, file)?;
     if !file.images.is_empty() {
-        writeln!(out, "{}", census_table(file, options))?;
+        writeln!(out, "{}", Lines(&census_table(file, options)))?;
     }
     if file.totals.left_out > 0 {
         writeln!(
@@ -220,7 +221,7 @@ fn write_mnemonics(out: &mut dyn Write, totals: &Totals, mnemonics: &Mnemonics) 
     for column in table.column_iter_mut().skip(1) {
         column.set_cell_alignment(CellAlignment::Right);
     }
-    writeln!(out, "{table}")
+    writeln!(out, "{}", Lines(&table))
 }
 
 fn write_expectations(out: &mut dyn Write, report: &Report, palette: Palette) -> io::Result<()> {

@@ -8,6 +8,7 @@ use comfy_table::{CellAlignment, Table, presets};
 
 use super::demangle::demangled;
 use super::human::{HumanOptions, MAX_WIDTH_COLUMNS};
+use super::table::Lines;
 use super::units::{bytes, count};
 use crate::report::{FileReport, ImageReport, KernelReport};
 
@@ -192,5 +193,5 @@ pub(super) fn write_ptx_text(out: &mut dyn Write, file: &FileReport) -> io::Resu
     for column in table.column_iter_mut().skip(1) {
         column.set_cell_alignment(CellAlignment::Right);
     }
-    writeln!(out, "{table}")
+    writeln!(out, "{}", Lines(&table))
 }

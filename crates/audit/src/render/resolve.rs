@@ -13,6 +13,7 @@ use blockgate_findings::render::{Palette, printable};
 use comfy_table::{CellAlignment, ContentArrangement, Table, presets};
 
 use super::demangle::demangled;
+use super::table::Lines;
 use super::units::count;
 use crate::resolve::{
     DeviceResolution, Library, Module, Resolution, Summary, Tally, TensorCode, Verdict, advice,
@@ -380,5 +381,5 @@ pub fn devices(out: &mut dyn Write) -> io::Result<()> {
             row.evidence.to_string(),
         ]);
     }
-    writeln!(out, "{table}")
+    writeln!(out, "{}", Lines(&table))
 }

@@ -56,12 +56,12 @@ impl Default for Row {
 
 impl Row {
     fn add(&mut self, image: &ImageReport) {
-        let sum = |total: Option<u64>, part: Option<u64>| Some(total? + part?);
+        let sum = |total: Option<u64>, part: Option<u64>| Some(total?.saturating_add(part?));
         self.images += 1;
         self.kernels = sum(self.kernels, image.kernel_count);
         self.instructions = sum(self.instructions, image.instructions);
         self.conversions = sum(self.conversions, image.e2m1_conversions());
-        self.stored_bytes += image.stored_bytes;
+        self.stored_bytes = self.stored_bytes.saturating_add(image.stored_bytes);
         self.size_bytes = sum(self.size_bytes, image.size_bytes);
     }
 }

@@ -180,7 +180,23 @@ pub(crate) static RULES: [&Rule; 15] = [
 ];
 
 /// What an audit itself reports about inputs, with a severity that is fixed.
-const READING: [(&str, &str); 2] = [
+const READING: [(&str, &str); 6] = [
+    (
+        "duplicate-member",
+        "two entries of a package have one name, and both are read; an unpacker keeps one of them",
+    ),
+    (
+        "link-skipped",
+        "links in a package or folder are not followed: what they lead to is read under its own name or not at all",
+    ),
+    (
+        "package-limit",
+        "a package asks for more than is allowed: sizes, entries, depth, or how much compressed data may expand",
+    ),
+    (
+        "special-file",
+        "pipes, sockets and devices in a folder or package are not read",
+    ),
     (
         "unknown-kind",
         "a fat binary holds images of a kind that is not known, which are listed and not looked into",

@@ -46,7 +46,7 @@ fn a_folder_is_one_input() {
          sm_121a  cubin       2        2            40     1  10.0 KiB  10.0 KiB
          sm_120a  ptx         1        2             –     –     463 B   1.2 KiB
          sm_121   ptx         3        3             –     –     682 B   1.0 KiB
-        zstd: 4 images, which need a driver of CUDA 12.4 (550) or later
+        zstd: 4 images, for a driver of CUDA 12.4 (550) or later
 
         exit status 0
     "#]]

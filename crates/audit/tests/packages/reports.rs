@@ -21,7 +21,7 @@ fn a_wheel_for_a_person() {
          sm_121a  cubin       1        1            24     1   5.1 KiB   5.1 KiB
          sm_120a  ptx         1        2             –     –     463 B   1.2 KiB
          sm_121   ptx         3        3             –     –     682 B   1.0 KiB
-        zstd: 4 images, which need a driver of CUDA 12.4 (550) or later
+        zstd: 4 images, for a driver of CUDA 12.4 (550) or later
 
         exit status 0
     "#]]
@@ -73,12 +73,28 @@ fn a_wheel_for_a_program() {
                   "compression": "none",
                   "stored_size": 5016,
                   "container": null,
+                  "identical_to": null,
                   "size": 5016,
                   "toolkit": "13.0.88",
+                  "tools": [
+                    {
+                      "name": "ptxas",
+                      "version": "Cuda compilation tools, release 13.0, V13.0.88",
+                      "build": "Build cuda_13.0.r13.0/compiler.36424714_0",
+                      "command": "-arch sm_121a"
+                    }
+                  ],
+                  "cuda_note": {
+                    "virtual_arch": "compute_121",
+                    "toolkit": "13.0"
+                  },
+                  "ptx": null,
+                  "ptx_text": {},
                   "kernels": 1,
                   "instructions": 16,
                   "sass": {},
-                  "functions": []
+                  "functions": [],
+                  "module": null
                 }
               ],
               "totals": {
@@ -105,11 +121,15 @@ fn a_wheel_for_a_program() {
                   }
                 },
                 "unattributed_bytes": 0
-              }
+              },
+              "ptx_text": {}
             }
           ],
           "expectations": [],
-          "findings": []
+          "findings": [],
+          "policy": null,
+          "waived": [],
+          "unchecked": []
         }
     "#]]
     .assert_eq(&whole);
@@ -149,7 +169,7 @@ fn a_damaged_library_hides_no_other_and_is_named() {
          sm_121a  cubin       1        1            24     1   5.1 KiB   5.1 KiB
          sm_120a  ptx         1        2             –     –     463 B   1.2 KiB
          sm_121   ptx         3        3             –     –     682 B   1.0 KiB
-        zstd: 4 images, which need a driver of CUDA 12.4 (550) or later
+        zstd: 4 images, for a driver of CUDA 12.4 (550) or later
 
         x.whl(pkg/lib/libcut.so) at offset 0x28: error[unreadable]: expected a section table within 0xa6000 bytes, found its offset as 0x114ef0: the file is cut short or lies
         x.whl(pkg/data.7z) at offset 0x4e7b: error[unreadable]: expected a file of a format that is read here, found a 7z file
