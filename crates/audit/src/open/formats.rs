@@ -84,8 +84,9 @@ const MAGICS: &[(&[u8], Kind)] = &[
     ),
 ];
 
-/// What a file is that starts with `prefix`, of which [`PREFIX_BYTES`] are enough.
-pub(crate) fn recognise(prefix: &[u8]) -> Kind {
+/// What the file `content` is, by its first [`PREFIX_BYTES`]: the rest may have arrived or not, and changes nothing.
+pub(crate) fn recognise(content: &[u8]) -> Kind {
+    let prefix = content.get(..PREFIX_BYTES).unwrap_or(content);
     let by_magic = MAGICS
         .iter()
         .find(|(magic, _)| prefix.starts_with(magic))
@@ -97,7 +98,7 @@ pub(crate) fn recognise(prefix: &[u8]) -> Kind {
         Kind::Package(Format::Zip)
     } else if is_tar(prefix) {
         Kind::Package(Format::Tar)
-    } else if is_text(prefix) {
+    } else if is_text(prefix) || may_be_ptx(prefix) {
         Kind::Text
     } else {
         Kind::Other
@@ -153,9 +154,15 @@ fn is_text(prefix: &[u8]) -> bool {
     })
 }
 
+/// Whether text leads up to the directive that PTX starts with. What follows may be no text: the run-time compiler ends its
+/// PTX with a zero byte, and fat binaries fill theirs up with more.
+fn may_be_ptx(prefix: &[u8]) -> bool {
+    memchr::memmem::find(prefix, b".version").is_some_and(|at| is_text(&prefix[..at]))
+}
+
 #[cfg(test)]
 mod tests {
-    use super::{Format, Kind, recognise};
+    use super::{Format, Kind, PREFIX_BYTES, recognise};
     use crate::open::stream::Coding;
 
     #[test]
@@ -176,9 +183,17 @@ mod tests {
             (b"!<arch>\nx.o/            ", Kind::Object),
             (b"\x89PNG\r\n\x1a\n", Kind::Other),
             (b"7z\xbc\xaf\x27\x1c", Kind::Opaque("a 7z file")),
+            (b"// by hand\n.version 9.0\n.target sm_90\n\0", Kind::Text),
+            (b"\x01\x02.version 9.0\n", Kind::Other),
         ];
         for (prefix, kind) in rows {
             assert_eq!(recognise(prefix), *kind, "{}", prefix.escape_ascii());
         }
+    }
+    #[test]
+    fn what_stands_behind_the_prefix_changes_nothing() {
+        let mut text = b"// a comment\n".repeat(PREFIX_BYTES);
+        text.push(0);
+        assert_eq!(recognise(&text), Kind::Text);
     }
 }
