@@ -12,7 +12,7 @@ const KEPT_BYTES: usize = 64 << 20;
 /// Memory that [`Image::inspect_with`](crate::Image::inspect_with) reuses from image to image.
 ///
 /// Fresh memory for each image costs about a fifth of the time that decompression takes, since the system hands it out
-/// page by page. One for each thread is enough; it keeps at most 16 MiB between images.
+/// page by page. One for each thread is enough; it keeps at most 64 MiB between images.
 #[derive(Default)]
 pub struct Scratch {
     zstd: Option<Decompressor<'static>>,

@@ -39,7 +39,8 @@ pub struct ArtifactPlace {
     pub path: String,
     /// The archive member, where there is one.
     pub member: Option<String>,
-    /// Absolute offset in the file, in bytes.
+    /// Absolute offset in bytes: in the input, or of a package or folder in the file that `member` names or is in. An entry of
+    /// a package that is refused before it is read has the offset where it lies in that package.
     pub offset_bytes: Option<u64>,
 }
 

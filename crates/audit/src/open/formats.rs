@@ -99,7 +99,7 @@ pub(crate) fn recognise(prefix: &[u8]) -> Kind {
         Kind::Package(Format::Zip)
     } else if is_tar(prefix) {
         Kind::Package(Format::Tar)
-    } else if is_text(prefix) {
+    } else if is_text(prefix) || may_be_ptx(prefix) {
         Kind::Text
     } else {
         Kind::Other
@@ -155,6 +155,12 @@ fn is_text(prefix: &[u8]) -> bool {
     })
 }
 
+/// Whether text leads up to the directive that PTX starts with. What follows may be no text: the run-time compiler ends its
+/// PTX with a zero byte, and fat binaries fill theirs up with more.
+fn may_be_ptx(prefix: &[u8]) -> bool {
+    memchr::memmem::find(prefix, b".version").is_some_and(|at| is_text(&prefix[..at]))
+}
+
 #[cfg(test)]
 mod tests {
     use super::{Format, Kind, PREFIX_BYTES, recognise};
@@ -178,6 +184,8 @@ mod tests {
             (b"!<arch>\nx.o/            ", Kind::Object),
             (b"\x89PNG\r\n\x1a\n", Kind::Other),
             (b"7z\xbc\xaf\x27\x1c", Kind::Opaque("a 7z file")),
+            (b"// by hand\n.version 9.0\n.target sm_90\n\0", Kind::Text),
+            (b"\x01\x02.version 9.0\n", Kind::Other),
         ];
         for (prefix, kind) in rows {
             assert_eq!(recognise(prefix), *kind, "{}", prefix.escape_ascii());
