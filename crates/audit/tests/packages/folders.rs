@@ -151,3 +151,22 @@ fn a_folder_reads_the_same_each_time() {
         assert_eq!(json(&of_paths(&paths)), first);
     }
 }
+
+/// The run-time compiler gives PTX with a zero byte at its end, and it is written to files like that.
+#[test]
+fn ptx_that_ends_with_a_zero_byte_is_ptx_in_packages_too() {
+    let mut short = fixture("edge/c1.ptx");
+    short.push(0);
+    let mut long = short.clone();
+    long.extend(b"// a comment\n".repeat(1000));
+    long.push(0);
+    let files = [("long.ptx", long), ("short.ptx", short)];
+    for report in [
+        of_bytes("x.zip", &zip(&files)),
+        of_bytes("x.tar", &tar(&files)),
+        of_paths(&[folder(&files).path().to_owned()]),
+    ] {
+        assert_eq!(names(&report), ["long.ptx", "short.ptx"]);
+        assert_eq!(report.files[0].images.len(), 2);
+    }
+}
