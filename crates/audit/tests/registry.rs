@@ -57,7 +57,14 @@ fn claims_near_the_end_of_the_number_range_are_added_up() {
     }
     let report = audit_bytes("claims.fatbin", &bytes, &Options::default(), &NoProgress);
     let claimed = |image: &blockgate_audit::ImageReport| image.size_bytes == Some(u64::MAX - 8);
-    assert_eq!(report.files[0].images.iter().filter(|image| claimed(image)).count(), 2);
+    assert_eq!(
+        report.files[0]
+            .images
+            .iter()
+            .filter(|image| claimed(image))
+            .count(),
+        2
+    );
     human(&mut Vec::new(), &report, &HumanOptions::default()).unwrap();
     json(&mut Vec::new(), &report, &Mnemonics::default()).unwrap();
 }

@@ -301,7 +301,7 @@ fn cubin_of(kinds: &[(&str, u32, u64, u16)]) -> Vec<u8> {
     let mut names = vec![0];
     let mut headers = Vec::new();
     for &(name, kind, flags, count) in kinds {
-        let name_at = names.len() as u32;
+        let name_at = u32::try_from(names.len()).expect("names of a few MiB");
         names.extend(name.bytes().chain([0]));
         headers.extend(std::iter::repeat_n((name_at, kind, flags), count.into()));
     }
@@ -318,7 +318,8 @@ fn cubin_of(kinds: &[(&str, u32, u64, u16)]) -> Vec<u8> {
     file.extend([0; 16]);
     file.extend((NAMES_AT + names.len() as u64).to_le_bytes());
     file.extend([2, 121, 0, 6, 64, 0, 0, 0, 0, 0, 64, 0]);
-    file.extend((headers.len() as u16 + 2).to_le_bytes());
+    let count = u16::try_from(headers.len() + 2).expect("thousands of sections");
+    file.extend(count.to_le_bytes());
     file.extend([1, 0]);
     file.extend(&names);
     file.extend(section(0, 0, 0, 0));
