@@ -148,14 +148,23 @@ fn pump<'a, T: Send>(
         // Without a buffer: one wave is read while the next one arrives, and none lies in between.
         let (sender, receiver) = sync_channel(0);
         // The producer takes no part in the thread pool, so that waiting for it never waits for the pool.
-        scope.spawn(move || produce(&sender));
-        for wave in receiver {
-            let wave = wave?;
-            walker.count_entries(wave.entries)?;
-            walker.count_bytes(wave.passed_bytes)?;
-            walker.wave(wave.arrived, level, |file| file);
+        let producer = scope.spawn(move || produce(&sender));
+        let read = move || {
+            // Moved here, so that the producer finds nobody to send to where reading ends early.
+            for wave in receiver {
+                let wave = wave?;
+                walker.count_entries(wave.entries)?;
+                walker.count_bytes(wave.passed_bytes)?;
+                walker.wave(wave.arrived, level, |file| file);
+            }
+            Ok(())
+        };
+        let result = read();
+        // The scope waits for the closure alone; joining waits for what the thread frees behind it, too.
+        match producer.join() {
+            Ok(()) => result,
+            Err(panic) => std::panic::resume_unwind(panic),
         }
-        Ok(())
     })
 }
 
