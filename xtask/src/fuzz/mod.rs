@@ -52,14 +52,8 @@ const TOOL: CargoTool = CargoTool {
     },
 };
 
-/// What one input may cost: seconds, and MiB at once and altogether. Leaks are not looked for while inputs run: the threads
-/// of a package's audit hold memory between them that looks like some, and libFuzzer would stop there.
-const LIMITS: [&str; 4] = [
-    "-timeout=10",
-    "-malloc_limit_mb=256",
-    "-rss_limit_mb=2048",
-    "-detect_leaks=0",
-];
+/// What one input may cost: seconds, and MiB at once and altogether.
+const LIMITS: [&str; 3] = ["-timeout=10", "-malloc_limit_mb=256", "-rss_limit_mb=2048"];
 
 /// Longer inputs are mostly repetitions of shorter ones.
 const MAX_INPUT: &str = "-max_len=65536";
