@@ -5,34 +5,25 @@
     reason = "the tests run a program on files"
 )]
 
+mod support;
+
 use std::path::{Path, PathBuf};
 use std::process::Output;
 
 use assert_cmd::cargo::cargo_bin_cmd;
 use expect_test::{Expect, expect};
 
-/// Runs the program in the folder of the fat binary fixtures, so that paths in its output are short and the same
-/// everywhere.
-fn audit(arguments: &[&str]) -> Output {
-    cargo_bin_cmd!("blockgate")
-        .current_dir(fixtures())
-        .env_remove("NO_COLOR")
-        .arg("audit")
-        .args(arguments)
-        .output()
-        .unwrap()
-}
+use support::{blockgate, fixtures};
 
-fn fixtures() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/fatbin")
+fn audit(arguments: &[&str]) -> Output {
+    blockgate(&fixtures("fatbin"), &[&["audit"], arguments].concat())
 }
 
 #[track_caller]
 fn check(arguments: &[&str], status: i32, stdout: &Expect) {
     let output = audit(arguments);
     let printed = String::from_utf8(output.stdout).unwrap();
-    let lines: Vec<&str> = printed.lines().map(str::trim_end).collect();
-    stdout.assert_eq(&(lines.join("\n") + "\n"));
+    stdout.assert_eq(&printed);
     let complaint = String::from_utf8_lossy(&output.stderr);
     assert_eq!(output.status.code(), Some(status), "{complaint}");
 }
@@ -608,7 +599,7 @@ fn thin_archive() -> (tempfile::TempDir, PathBuf) {
         ("archives/thin.a", "thin.a"),
         ("cases/a05_combined.o", "a_member_with_a_long_name.cu.o"),
     ] {
-        std::fs::copy(fixtures().join(fixture), folder.path().join(name)).unwrap();
+        std::fs::copy(fixtures("fatbin").join(fixture), folder.path().join(name)).unwrap();
     }
     let archive = folder.path().join("thin.a");
     (folder, archive)
@@ -618,7 +609,7 @@ fn thin_archive() -> (tempfile::TempDir, PathBuf) {
 fn members_of_a_thin_archive_are_opened_beside_it() {
     let (folder, archive) = thin_archive();
     std::fs::copy(
-        fixtures().join("cubins/e_130_90a.cubin"),
+        fixtures("fatbin").join("cubins/e_130_90a.cubin"),
         folder.path().join("k.cubin"),
     )
     .unwrap();
@@ -792,7 +783,7 @@ fn a_report_goes_to_a_file_whole() {
 
 #[test]
 fn standard_input_may_be_a_file_or_a_pipe() {
-    let archive = std::fs::read(fixtures().join("cases/a07.a")).unwrap();
+    let archive = std::fs::read(fixtures("fatbin").join("cases/a07.a")).unwrap();
     let run = |input: std::process::Stdio, bytes: Option<&[u8]>| {
         let mut child = std::process::Command::new(cargo_bin_cmd!("blockgate").get_program())
             .args(["audit", "-", "--expect", "cubins(sm_121a) == 1"])
@@ -809,7 +800,7 @@ fn standard_input_may_be_a_file_or_a_pipe() {
     };
     let piped = run(std::process::Stdio::piped(), Some(&archive));
     assert!(piped.starts_with("<stdin>: archive, 41.3 KiB, "), "{piped}");
-    let file = std::fs::File::open(fixtures().join("cases/a07.a")).unwrap();
+    let file = std::fs::File::open(fixtures("fatbin").join("cases/a07.a")).unwrap();
     assert_eq!(run(file.into(), None), piped);
 }
 

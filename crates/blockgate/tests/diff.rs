@@ -5,20 +5,15 @@
     reason = "the tests run a program on files"
 )]
 
-use std::path::Path;
+mod support;
 
-use assert_cmd::cargo::cargo_bin_cmd;
 use expect_test::{Expect, expect};
+
+use support::{blockgate, fixtures};
 
 #[track_caller]
 fn check(arguments: &[&str], status: i32, stdout: &Expect) {
-    let output = cargo_bin_cmd!("blockgate")
-        .current_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/diff"))
-        .env_remove("NO_COLOR")
-        .arg("diff")
-        .args(arguments)
-        .output()
-        .unwrap();
+    let output = blockgate(&fixtures("diff"), &[&["diff"], arguments].concat());
     let printed = String::from_utf8(output.stdout).unwrap();
     // Findings are sentences; tables fit.
     for line in printed.lines().filter(|line| !line.contains("error[")) {

@@ -5,25 +5,18 @@
     reason = "the tests run a program on files"
 )]
 
-use std::path::Path;
+mod support;
 
-use assert_cmd::cargo::cargo_bin_cmd;
 use expect_test::{Expect, expect};
+
+use support::{blockgate, fixtures};
 
 /// Runs the program in the folder of the fat binary fixtures; what it prints on both streams.
 #[track_caller]
 fn check(arguments: &[&str], status: i32, printed: &Expect) {
-    let output = cargo_bin_cmd!("blockgate")
-        .current_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/fatbin"))
-        .env_remove("NO_COLOR")
-        .arg("audit")
-        .args(arguments)
-        .output()
-        .unwrap();
+    let output = blockgate(&fixtures("fatbin"), &[&["audit"], arguments].concat());
     let all = [output.stdout, output.stderr].concat();
-    let text = String::from_utf8(all).unwrap();
-    let lines: Vec<&str> = text.lines().map(str::trim_end).collect();
-    printed.assert_eq(&(lines.join("\n") + "\n"));
+    printed.assert_eq(&String::from_utf8(all).unwrap());
     assert_eq!(output.status.code(), Some(status));
 }
 

@@ -6,22 +6,16 @@
     reason = "the tests run a program on files"
 )]
 
-use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
+mod support;
+
+use std::process::Output;
 
 use expect_test::{Expect, expect};
 
-fn audit(arguments: &[&str]) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_blockgate"))
-        .arg("audit")
-        .args(arguments)
-        .current_dir(fixtures())
-        .output()
-        .unwrap()
-}
+use support::{blockgate, fixtures};
 
-fn fixtures() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/fatbin")
+fn audit(arguments: &[&str]) -> Output {
+    blockgate(&fixtures("fatbin"), &[&["audit"], arguments].concat())
 }
 
 fn check(arguments: &[&str], status: i32, stdout: &Expect) {

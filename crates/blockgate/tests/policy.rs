@@ -5,24 +5,15 @@
     reason = "the tests run a program on files"
 )]
 
+mod support;
+
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Output;
 
-use assert_cmd::cargo::cargo_bin_cmd;
 use expect_test::{Expect, expect, expect_file};
 
-fn fixtures() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/fatbin")
-}
-
-fn blockgate(folder: &Path, arguments: &[&str]) -> Output {
-    cargo_bin_cmd!("blockgate")
-        .current_dir(folder)
-        .args(arguments)
-        .output()
-        .unwrap()
-}
+use support::{blockgate, fixtures};
 
 fn stdout(output: &Output) -> String {
     let printed = String::from_utf8(output.stdout.clone()).unwrap();
@@ -38,7 +29,7 @@ fn stderr(output: &Output) -> String {
 #[track_caller]
 fn found(rule: &str, arguments: &[&str]) -> Vec<String> {
     let all = [&["audit", "--no-policy", "--format", "github"], arguments].concat();
-    let output = blockgate(&fixtures(), &all);
+    let output = blockgate(&fixtures("fatbin"), &all);
     let title = format!("title=blockgate {rule}::");
     stdout(&output)
         .lines()
@@ -115,7 +106,7 @@ fn a_label_that_the_code_belies() {
     const FLAGS_AT: usize = 16 + 40;
     const SPECIFIC: [u8; 3] = [0x11, 0, 0x10];
     let folder = tempfile::tempdir().unwrap();
-    let mut bytes = fs::read(fixtures().join("cases/a09.fatbin")).unwrap();
+    let mut bytes = fs::read(fixtures("fatbin").join("cases/a09.fatbin")).unwrap();
     bytes[FLAGS_AT..FLAGS_AT + 3].copy_from_slice(&SPECIFIC);
     fs::write(folder.path().join("x.fatbin"), bytes).unwrap();
     let path = folder.path().join("x.fatbin");
@@ -130,7 +121,7 @@ fn a_label_that_the_code_belies() {
 fn archive(folder: &Path, name: &str, members: &[(&str, &str)]) {
     let mut bytes = b"!<arch>\n".to_vec();
     for (member, object) in members {
-        let content = fs::read(fixtures().join(object)).unwrap();
+        let content = fs::read(fixtures("fatbin").join(object)).unwrap();
         let header = format!(
             "{:<16}0           0     0     644     {:<10}`\n",
             format!("{member}/"),
@@ -175,7 +166,7 @@ const RELEASE: &str = "../policy/release.yaml";
 
 fn release(format: &str) -> Output {
     blockgate(
-        &fixtures(),
+        &fixtures("fatbin"),
         &[
             "audit",
             "--policy",
@@ -190,7 +181,7 @@ fn release(format: &str) -> Output {
 /// Holds what was printed against a schema, whose path is relative to the fixtures.
 #[track_caller]
 fn conforms(printed: &str, schema: &str) {
-    let schema = fs::read_to_string(fixtures().join(schema)).unwrap();
+    let schema = fs::read_to_string(fixtures("fatbin").join(schema)).unwrap();
     let schema = serde_json::from_str(&schema).unwrap();
     let document = serde_json::from_str(printed).unwrap();
     let validator = jsonschema::validator_for(&schema).unwrap();
@@ -276,7 +267,7 @@ fn code_scanning_is_told_what_could_not_be_read() {
         "sarif",
         "edge/trunc_last8.fatbin",
     ];
-    let output = blockgate(&fixtures(), &arguments);
+    let output = blockgate(&fixtures("fatbin"), &arguments);
     assert_eq!(output.status.code(), Some(3));
     let printed = stdout(&output);
     conforms(&printed, "../sarif/sarif-2.1.0-rtm.5.json");
@@ -362,7 +353,7 @@ fn a_policy_for_a_job_summary() {
 #[test]
 fn a_listing_says_which_rules_it_cannot_check() {
     let output = blockgate(
-        &fixtures(),
+        &fixtures("fatbin"),
         &["audit", "--no-policy", "--list-only", "cases/a01.o"],
     );
     check(
@@ -391,7 +382,11 @@ fn a_rule_that_must_hold_and_was_not_checked_is_no_pass() {
         "audit: { rules: { label-without-code: error } }\n",
     )
     .unwrap();
-    fs::copy(fixtures().join("cases/a17_real.o"), folder.path().join("x.o")).unwrap();
+    fs::copy(
+        fixtures("fatbin").join("cases/a17_real.o"),
+        folder.path().join("x.o"),
+    )
+    .unwrap();
     let status = |arguments: &[&str]| blockgate(folder.path(), arguments).status.code();
     assert_eq!(status(&["audit", "x.o"]), Some(0));
     assert_eq!(status(&["audit", "--list-only", "x.o"]), Some(3));
@@ -401,7 +396,7 @@ fn a_rule_that_must_hold_and_was_not_checked_is_no_pass() {
 #[test]
 fn a_configuration_with_mistakes_checks_nothing() {
     let output = blockgate(
-        &fixtures(),
+        &fixtures("fatbin"),
         &[
             "audit",
             "--policy",
@@ -421,7 +416,7 @@ fn a_configuration_with_mistakes_checks_nothing() {
         ../policy/mistakes.yaml:5:7: error[config-waiver]: the waiver has no `reason`; say why they are accepted
     "#]].assert_eq(&stderr(&output));
     let output = blockgate(
-        &fixtures(),
+        &fixtures("fatbin"),
         &["audit", "--policy", "gone.yaml", "cases/a05_plain.o"],
     );
     assert_eq!(output.status.code(), Some(2));
@@ -437,7 +432,7 @@ fn the_nearest_configuration_above_the_input_is_followed() {
     let folder = tempfile::tempdir().unwrap();
     let build = folder.path().join("build/lib");
     fs::create_dir_all(&build).unwrap();
-    fs::copy(fixtures().join("cases/a05_plain.o"), build.join("x.o")).unwrap();
+    fs::copy(fixtures("fatbin").join("cases/a05_plain.o"), build.join("x.o")).unwrap();
     let demand = "audit: { artifacts: [{ path: 'build/lib/x.o', expect: ['cubins(sm_121a) >= 1'] }] }\n";
     fs::write(folder.path().join("blockgate.yaml"), demand).unwrap();
     let above = blockgate(folder.path(), &["audit", "build/lib/x.o"]);
@@ -471,7 +466,7 @@ fn the_nearest_configuration_above_the_input_is_followed() {
 /// `--strict` fails on what is a warning by itself, whether a rule or a leftover of the configuration.
 #[test]
 fn strict_counts_warnings() {
-    let status = |arguments: &[&str]| blockgate(&fixtures(), arguments).status.code();
+    let status = |arguments: &[&str]| blockgate(&fixtures("fatbin"), arguments).status.code();
     assert_eq!(status(&["audit", "--no-policy", "cases/a19.o"]), Some(0));
     assert_eq!(
         status(&["audit", "--no-policy", "--strict", "cases/a19.o"]),
@@ -481,7 +476,7 @@ fn strict_counts_warnings() {
 
 #[test]
 fn rules_explain_themselves() {
-    let page = blockgate(&fixtures(), &["explain", "expired-waiver"]);
+    let page = blockgate(&fixtures("fatbin"), &["explain", "expired-waiver"]);
     check(
         &page,
         0,
@@ -518,7 +513,7 @@ fn rules_explain_themselves() {
         Default severity: warning. Since 0.1.0.
     "##]],
     );
-    let reading = blockgate(&fixtures(), &["explain", "entry-cut"]);
+    let reading = blockgate(&fixtures("fatbin"), &["explain", "entry-cut"]);
     check(
         &reading,
         0,
@@ -539,7 +534,7 @@ fn rules_explain_themselves() {
         Default severity: varies. Since 0.1.0.
     "#]],
     );
-    let list = blockgate(&fixtures(), &["explain"]);
+    let list = blockgate(&fixtures("fatbin"), &["explain"]);
     let printed = stdout(&list);
     for rule in [
         "family-image ",
@@ -550,7 +545,7 @@ fn rules_explain_themselves() {
     ] {
         assert!(printed.lines().any(|line| line.starts_with(rule)), "{rule}");
     }
-    let unknown = blockgate(&fixtures(), &["explain", "famly-image"]);
+    let unknown = blockgate(&fixtures("fatbin"), &["explain", "famly-image"]);
     assert_eq!(unknown.status.code(), Some(2));
     expect![[r#"
         error: there is no rule `famly-image`

@@ -5,30 +5,20 @@
     reason = "the tests run a program on files"
 )]
 
-use std::path::Path;
+mod support;
 
-use assert_cmd::cargo::cargo_bin_cmd;
 use expect_test::{Expect, expect};
+
+use support::{blockgate, fixtures};
 
 #[track_caller]
 fn check(arguments: &[&str], status: i32, stdout: &Expect, stderr: Option<&Expect>) {
-    let output = cargo_bin_cmd!("blockgate")
-        .current_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/fatbin"))
-        .env_remove("NO_COLOR")
-        .arg("resolve")
-        .args(arguments)
-        .output()
-        .unwrap();
-    let trimmed = |bytes: &[u8]| {
-        let text = String::from_utf8(bytes.to_vec()).unwrap();
-        text.lines()
-            .map(|line| format!("{}\n", line.trim_end()))
-            .collect::<String>()
-    };
-    stdout.assert_eq(&trimmed(&output.stdout));
+    let output = blockgate(&fixtures("fatbin"), &[&["resolve"], arguments].concat());
+    let text = |bytes: &[u8]| String::from_utf8(bytes.to_vec()).unwrap();
+    stdout.assert_eq(&text(&output.stdout));
     match stderr {
-        Some(expected) => expected.assert_eq(&trimmed(&output.stderr)),
-        None => assert_eq!(trimmed(&output.stderr), ""),
+        Some(expected) => expected.assert_eq(&text(&output.stderr)),
+        None => assert_eq!(text(&output.stderr), ""),
     }
     assert_eq!(output.status.code(), Some(status));
 }

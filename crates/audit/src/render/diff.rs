@@ -62,7 +62,7 @@ pub fn diff_human(out: &mut dyn Write, diff: &Diff<'_>, options: DiffOptions) ->
     )?;
     let rows = totals(diff);
     if !rows.is_empty() {
-        writeln!(out, "{}", arch_table(&rows))?;
+        writeln!(out, "{}", Lines(&arch_table(&rows)))?;
     }
     for row in &rows {
         write_mnemonics(out, row)?;

@@ -84,7 +84,7 @@ fn write_library(
         .map(|device| Summary::of(library, device, resolution.driver))
         .collect();
     if !library.modules.is_empty() {
-        writeln!(out, "{}", table(library, &summaries))?;
+        writeln!(out, "{}", Lines(&table(library, &summaries)))?;
     }
     write_notes(out, library)?;
     for (device, summary) in library.devices.iter().zip(&summaries) {
