@@ -1,5 +1,6 @@
 //! What the terminal can show, and where a report goes.
 
+use std::fs::File;
 use std::io::{self, BufWriter, IsTerminal, Write};
 use std::path::{Path, PathBuf};
 
@@ -78,6 +79,17 @@ pub(crate) fn print_to(
 }
 
 fn publish(path: &Path, printer: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> io::Result<()> {
+    // What is there decides: a link keeps leading to the file, and a device or pipe is written to. A new file in its place
+    // would be the end of `/dev/null`.
+    let path = &path.canonicalize().unwrap_or_else(|_| path.to_owned());
+    if path
+        .metadata()
+        .is_ok_and(|found| !found.is_file() && !found.is_dir())
+    {
+        let mut out = BufWriter::new(File::options().write(true).open(path)?);
+        printer(&mut out)?;
+        return out.flush();
+    }
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
     let mut builder = tempfile::Builder::new();
     // What a plain redirection would make, which the umask narrows.

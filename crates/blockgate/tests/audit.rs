@@ -781,6 +781,34 @@ fn a_report_goes_to_a_file_whole() {
     assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1);
 }
 
+#[cfg(unix)]
+#[test]
+fn a_report_never_takes_the_place_of_a_link_or_a_pipe() {
+    let folder = tempfile::tempdir().unwrap();
+    let printed = audit(&["toolkits/x.fatbin", "--format", "json"]).stdout;
+    let report_to = |path: &Path| {
+        let path = path.display().to_string();
+        audit(&["toolkits/x.fatbin", "--format", "json", "--output", &path])
+    };
+    let (target, link) = (folder.path().join("target"), folder.path().join("link"));
+    std::fs::write(&target, "before").unwrap();
+    std::os::unix::fs::symlink(&target, &link).unwrap();
+    assert_eq!(report_to(&link).status.code(), Some(0));
+    assert!(link.symlink_metadata().unwrap().is_symlink());
+    assert_eq!(std::fs::read(&target).unwrap(), printed);
+    // A device behaves the same, and a test that fails must not cost the system one.
+    let pipe = folder.path().join("pipe");
+    let made = std::process::Command::new("mkfifo").arg(&pipe).status().unwrap();
+    assert!(made.success());
+    let reader = std::thread::spawn({
+        let pipe = pipe.clone();
+        move || std::fs::read(pipe).unwrap()
+    });
+    assert_eq!(report_to(&pipe).status.code(), Some(0));
+    assert!(!pipe.symlink_metadata().unwrap().is_file());
+    assert_eq!(reader.join().unwrap(), printed);
+}
+
 #[test]
 fn standard_input_may_be_a_file_or_a_pipe() {
     let archive = std::fs::read(fixtures("fatbin").join("cases/a07.a")).unwrap();
